@@ -1,0 +1,1 @@
+"""Sampling supervised topic models: exact, fast, reproducible to the bit, open to plugins."""

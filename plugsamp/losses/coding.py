@@ -1,0 +1,111 @@
+"""How responses become outputs, and outputs responses again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Coding:
+    """Coded responses of a corpus.
+
+    Attributes
+    ----------
+    y : ndarray (D, C) of float64
+        The coded response of each document and output; NaN where missing.
+    task : {"none", "binary", "multiclass", "multilabel", "real"}
+    classes : ndarray of object
+        The user's labels, sorted: two for a binary task (one output, the later one positive), one an
+        output otherwise; for real responses the names of the outputs.
+    """
+
+    y: np.ndarray
+    task: str
+    classes: np.ndarray
+
+    @classmethod
+    def empty(cls) -> Coding:
+        return cls(np.empty((0, 0)), "none", np.empty(0, dtype=object))
+
+    @property
+    def n_outputs(self) -> int:
+        return self.y.shape[1]
+
+    @property
+    def output_names(self) -> list[str]:
+        """The class (or response) that a positive f of each output speaks for."""
+        return [str(c) for c in (self.classes[1:] if self.task == "binary" else self.classes)]
+
+    def decide(self, f: np.ndarray) -> np.ndarray:
+        """Labels from linear predictors (D, C): largest f, positive f, or f itself (MODEL section 2)."""
+        if self.task == "binary":
+            return self.classes[(f[:, 0] > 0).astype(int)]
+        if self.task == "multiclass":
+            return self.classes[np.argmax(f, axis=1)]
+        if self.task == "multilabel":
+            return (f > 0).astype(np.int8)
+        return f
+
+
+def is_missing(values: np.ndarray) -> np.ndarray:
+    """None and NaN are missing, whatever the type of the others."""
+    flat = [v is None or (isinstance(v, float | np.floating) and np.isnan(v)) for v in values.ravel().tolist()]
+    return np.array(flat, dtype=bool).reshape(values.shape)
+
+
+def code_classes(responses, names=None) -> Coding:
+    """Code one label a document (binary or multi-class), or a (D, L) table of 0/1 (multi-label), as ±1.
+
+    Raises
+    ------
+    ValueError
+        Fewer than two classes; labels of mixed types; a multi-label table with other values than 0, 1.
+    """
+    responses = np.asarray(responses)
+    if responses.ndim == 2 and responses.shape[1] > 1:
+        return _code_multilabel(responses, names)
+    labels = responses.reshape(len(responses)).astype(object)
+    missing = is_missing(labels)
+    observed = labels[~missing].tolist()
+    try:
+        classes = sorted(set(observed))
+    except TypeError:
+        kinds = sorted({type(v).__name__ for v in observed})
+        raise ValueError(f"labels must be of one type, found {' and '.join(kinds)}") from None
+    if len(classes) < 2:
+        found = f"only one class, {classes[0]!r}" if classes else "no labels"
+        raise ValueError(f"a classifier needs documents of two classes or more, the corpus has {found}")
+    if len(classes) > 50 and len(classes) > 0.5 * len(observed) and isinstance(classes[0], float):
+        raise ValueError(
+            f"the responses are {len(classes)} different real numbers in {len(observed)} documents: "
+            "real responses, not classes; choose a loss for real responses"
+        )
+    index = {c: i for i, c in enumerate(classes)}
+    code = np.array([-1 if m else index[v] for v, m in zip(labels, missing, strict=True)])
+    if len(classes) == 2:
+        y = np.where(code == 1, 1.0, -1.0)[:, None]
+    else:
+        y = np.where(code[:, None] == np.arange(len(classes)), 1.0, -1.0)
+    y[missing] = np.nan
+    named = np.empty(len(classes), dtype=object)
+    named[:] = classes
+    return Coding(y, "binary" if len(classes) == 2 else "multiclass", named)
+
+
+def _code_multilabel(table, names) -> Coding:
+    missing = is_missing(table)
+    values = np.where(missing, 0, table).astype(float)
+    bad = np.argwhere((values != 0) & (values != 1))
+    if len(bad):
+        row, column = bad[0]
+        raise ValueError(
+            f"several response columns are multi-label and must hold 0, 1 or missing; "
+            f"row {row}, column {column} holds {table[row, column]!r}"
+        )
+    y = 2.0 * values - 1.0
+    y[missing] = np.nan
+    classes = np.empty(table.shape[1], dtype=object)
+    classes[:] = list(names) if names is not None else [str(i) for i in range(table.shape[1])]
+    return Coding(y, "multilabel", classes)

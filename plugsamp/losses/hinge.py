@@ -1,0 +1,50 @@
+"""Hinge loss: Gibbs MedLDA and LightMedLDA (papers 000 and its references)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from plugsamp.losses.base import Loss
+from plugsamp.losses.coding import Coding, code_classes
+from plugsamp.random.draws import inverse_gaussian
+
+
+class Hinge(Loss):
+    """psi(y|f) = exp(-2 cost max(0, margin - y f)), y in {-1, +1}.
+
+    Several classes are several outputs sharing the topics (multi-task, paper 000 section 4.1).
+
+    Parameters
+    ----------
+    cost : float
+        lambda, the regularisation of the loss against the prior; larger fits the labels harder.
+    margin : float
+        The margin asked for.
+
+    Notes
+    -----
+    A pseudo-posterior: f is a score, not a log odds, and gives no calibrated probability.
+    """
+
+    weighted = True
+
+    def __init__(self, cost: float = 102.4, margin: float = 1.0):
+        if not (np.isfinite(cost) and cost > 0):
+            raise ValueError(f"hinge: cost must be a number above 0, not {cost!r}")
+        if not (np.isfinite(margin) and margin >= 0):
+            raise ValueError(f"hinge: margin must be 0 or a number above it, not {margin!r}")
+        self.cost = float(cost)
+        self.margin = float(margin)
+
+    def code(self, responses, names=None) -> Coding:
+        return code_classes(responses, names)
+
+    def augment(self, f, y, rng, weight=None):
+        cost = self.cost if weight is None else self.cost * weight
+        # xi ~ IG(1/(cost |margin - y f|), 1): the reciprocal mean goes to the sampler, so a zero margin is safe.
+        xi = inverse_gaussian(cost * np.abs(self.margin - y * f), rng)
+        omega = cost * cost * xi
+        return y * (cost + omega * self.margin), omega
+
+    def log_psi(self, y, f):
+        return -2.0 * self.cost * np.maximum(0.0, self.margin - y * f)

@@ -1,0 +1,83 @@
+"""What the posterior is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from plugsamp.losses.base import Loss
+from plugsamp.losses.none import NoLoss
+from plugsamp.priors.base import WeightPrior
+from plugsamp.priors.normal import Normal
+from plugsamp.registry import resolve
+
+
+@dataclass
+class Model:
+    """The posterior q(z, eta | w, y) of MODEL section 1, free of how and where it is sampled.
+
+    Parameters
+    ----------
+    n_topics : int
+        K, from 1 to 65,535.
+    alpha : float or array (K,)
+        Dirichlet prior of the topics of a document, a topic's mass (not their sum).
+    beta : float or array (V,)
+        Dirichlet prior of the words of a topic.
+    loss : Loss or str
+        An object, or a registered name for one with its default options.
+    weights : WeightPrior or str
+    intercept : bool, optional
+        Whether the design has an intercept. By default: where the loss asks for one, or the corpus
+        has covariates.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For a parameter outside its range; the message names it.
+    """
+
+    n_topics: int
+    alpha: float | np.ndarray = 0.1
+    beta: float | np.ndarray = 0.01
+    loss: Loss | str | None = None
+    weights: WeightPrior | str | None = None
+    intercept: bool | None = None
+
+    def __post_init__(self):
+        if isinstance(self.n_topics, bool) or int(self.n_topics) != self.n_topics:
+            raise TypeError(f"n_topics must be a whole number, not {self.n_topics!r}")
+        self.n_topics = int(self.n_topics)
+        if not 1 <= self.n_topics <= 65_535:
+            raise ValueError(f"n_topics must be from 1 to 65,535, not {self.n_topics}")
+        self.alpha = _prior("alpha", self.alpha)
+        self.beta = _prior("beta", self.beta)
+        if self.alpha.ndim and len(self.alpha) != self.n_topics:
+            raise ValueError(f"alpha has {len(self.alpha)} values for {self.n_topics} topics")
+        self.loss = resolve("losses", self.loss) if self.loss is not None else NoLoss()
+        self.weights = resolve("priors", self.weights) if self.weights is not None else Normal()
+
+    def alpha_vector(self) -> np.ndarray:
+        """alpha as float64 (K,)."""
+        return np.broadcast_to(self.alpha, (self.n_topics,)).astype(float)
+
+    def beta_vector(self, n_words: int) -> np.ndarray:
+        """beta as float64 (V,)."""
+        if self.beta.ndim and len(self.beta) != n_words:
+            raise ValueError(f"beta has {len(self.beta)} values for {n_words} words")
+        return np.broadcast_to(self.beta, (n_words,)).astype(float)
+
+
+#: Below this a Dirichlet prior's draws are all zero in double precision.
+SMALLEST_PRIOR = 1e-6
+
+
+def _prior(name: str, value) -> np.ndarray:
+    value = np.asarray(value, dtype=float)
+    if value.ndim > 1:
+        raise ValueError(f"{name} must be a number or a vector, not an array of shape {value.shape}")
+    if not np.all(np.isfinite(value)) or np.any(value < SMALLEST_PRIOR):
+        worst = value[()] if value.ndim == 0 else value[~(value >= SMALLEST_PRIOR)][:1]
+        raise ValueError(f"{name} must be {SMALLEST_PRIOR:g} or more everywhere, found {worst}")
+    return value
