@@ -42,3 +42,8 @@ class Purpose:
     """What a stream is for; part of its key, so no two uses ever share one."""
 
     START, AUGMENT, TOPICS, PHI, WEIGHTS, SHRINKAGE, LOSS, PREDICT, SPLIT = range(9)
+
+
+def stream_key(seed: int, *key: int) -> int:
+    """The 64-bit key of a compiled stream (`plugsamp.random.streams`), a function of the same things."""
+    return int(np.random.SeedSequence((seed, *key)).generate_state(1, np.uint64)[0])
