@@ -13,3 +13,11 @@ def resolve(group: str, value, **options):
         if entry.name == value:
             return entry.load()(**options)
     raise ValueError(f"no {group} named {value!r}")
+
+
+def load(group: str, name: str):
+    """The class registered under `name`."""
+    for entry in entry_points(group=f"plugsamp.{group}"):
+        if entry.name == name:
+            return entry.load()
+    raise ValueError(f"no {group} named {name!r}")

@@ -50,7 +50,7 @@ cdef inline void refill(Stream* s) noexcept nogil:
         s1[lane] = s.state[LANES + lane]
         s2[lane] = s.state[2 * LANES + lane]
         s3[lane] = s.state[3 * LANES + lane]
-    for i in range(0, BUFFER, LANES):
+    for i in range(0, 256, 16):
         for lane in range(LANES):
             u = s0[lane] + s3[lane]
             s.buffer[i + lane] = ((u << 7) | (u >> 25)) + s0[lane]

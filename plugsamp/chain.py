@@ -1,0 +1,351 @@
+"""The Markov chain: one sweep reads like MODEL section 6."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy import sparse
+from threadpoolctl import threadpool_limits
+
+from plugsamp import diagnostics
+from plugsamp.backends.serial import Serial
+from plugsamp.phases import Phases
+from plugsamp.random.draws import Purpose, stream, stream_key
+from plugsamp.registry import resolve
+from plugsamp.state import State
+from plugsamp.weights import Design
+
+
+class NonFinite(FloatingPointError):
+    """A quantity of the chain became NaN or infinite; the message names it and the sweep."""
+
+
+@dataclass(frozen=True)
+class SweepInfo:
+    """What one sweep did.
+
+    Attributes
+    ----------
+    sweep : int
+        Its number, from 1.
+    seconds : float
+        Wall time.
+    moved : float
+        Share of tokens whose topic changed.
+    acceptance : dict of str to float
+        By proposal, of the candidates that differed from the current topic.
+    """
+
+    sweep: int
+    seconds: float
+    moved: float
+    acceptance: dict[str, float] = field(default_factory=dict)
+
+
+class Counts:
+    """The counts of a chain, as they are now."""
+
+    def __init__(self, state: State):
+        self._state = state
+
+    @property
+    def topic_word(self) -> np.ndarray:
+        """n_kw, int32 (K, V)."""
+        return self._state.topic_word[:, : self._state.n_topics].T.copy()
+
+    @property
+    def topic_totals(self) -> np.ndarray:
+        """n_k, int64 (K,)."""
+        return self._state.topic_totals[: self._state.n_topics].copy()
+
+    @property
+    def doc_topic(self) -> sparse.csr_array:
+        """n_dk, sparse int32 (D, K)."""
+        indptr, topics, counts = self._state.doc_topic()
+        shape = (self._state.n_documents, self._state.n_topics)
+        return sparse.csr_array((counts, topics.astype(np.int32), indptr), shape=shape)
+
+
+class Chain:
+    """A Markov chain whose stationary distribution is the posterior of `model` given `corpus`.
+
+    Parameters
+    ----------
+    corpus : Corpus
+    model : Model
+    kernel : Kernel or str
+    backend : optional
+        Where the work runs; by default in this process.
+    seed : int
+        The chain is a function of corpus, model, kernel and seed, to the bit, on one build and one type
+        of processor. 0 is a seed.
+    init : array_like (N,) of int, optional
+        The first topics; by default drawn uniformly.
+    weight_update : {"auto", "block", "coordinate"}
+        How the weights are drawn (`plugsamp.weights`).
+    weight_passes : int
+        Passes of the coordinate update in a sweep.
+
+    Raises
+    ------
+    ValueError
+        Where corpus, model, kernel and start do not fit together; the message says how.
+
+    Examples
+    --------
+    >>> import numpy as np, plugsamp as ps
+    >>> corpus = ps.Corpus.from_counts(np.array([[3, 0, 1], [0, 2, 2], [1, 1, 0]]), responses=["a", "b", "a"])
+    >>> chain = ps.Chain(corpus, ps.Model(n_topics=2, loss="hinge"), "dense", seed=0)
+    >>> chain.run(10)
+    >>> chain.z.shape, chain.eta.shape
+    ((10,), (1, 2))
+    """
+
+    def __init__(
+        self,
+        corpus,
+        model,
+        kernel="dense",
+        backend=None,
+        seed: int = 0,
+        init=None,
+        weight_update: str = "auto",
+        weight_passes: int = 1,
+    ):
+        if isinstance(seed, bool) or int(seed) != seed or seed < 0:
+            raise ValueError(f"seed must be a whole number, 0 or above, not {seed!r}")
+        if weight_update not in ("auto", "block", "coordinate"):
+            raise ValueError(f'weight_update must be "auto", "block" or "coordinate", not {weight_update!r}')
+        self.corpus, self.model, self.seed = corpus, model, int(seed)
+        self.kernel = resolve("kernels", kernel)
+        self.backend = resolve("backends", backend) if backend is not None else Serial()
+        responses = corpus.responses
+        if responses is None and not model.loss.unsupervised:
+            raise ValueError(f"{model.loss!r} needs responses, and the corpus has none")
+        self.coding = model.loss.code(responses, corpus.response_names)
+        n_outputs = self.coding.n_outputs
+        if n_outputs and not self.kernel.responses:
+            raise ValueError(f"{self.kernel!r} samples models without responses only")
+        self.covariates = self._covariates()
+        intercept = model.intercept
+        if intercept is None:
+            intercept = model.loss.intercept or self.covariates is not None
+        self.intercept = bool(intercept) and n_outputs > 0
+        n_covariates = 0 if self.covariates is None else self.covariates.shape[1]
+        self.shrunk = np.ones(model.n_topics + n_covariates + self.intercept, dtype=bool)
+        if self.intercept:
+            self.shrunk[-1] = False
+        self.state = State(corpus, model, n_outputs, len(self.shrunk), self.kernel.partial)
+        y = self.coding.y if n_outputs else np.zeros((corpus.n_documents, 0))
+        self.prior_state = model.weights.start(n_outputs, self.shrunk)
+        self.phases = Phases(
+            model, self.state, self.kernel.sampler(self.state), y, self.shrunk, self.prior_state,
+            self.seed, weight_update, weight_passes,
+        )  # fmt: skip
+        self.backend.start(self.phases)
+        self.sweep = 0
+        self._start(init)
+
+    def _covariates(self) -> np.ndarray | None:
+        x = self.corpus.covariates
+        if x is None or x.shape[1] == 0:
+            return None
+        return np.ascontiguousarray(x, dtype=float)
+
+    def _start(self, init) -> None:
+        state = self.state
+        if init is None:
+            # by block, so that a distributed start would be the same
+            for block, (first, last) in enumerate(zip(self.phases.edges, self.phases.edges[1:], strict=False)):
+                tokens = slice(state.offsets[first], state.offsets[last])
+                rng = stream(self.seed, Purpose.START, 0, block)
+                state.z[tokens] = rng.integers(0, state.n_topics, tokens.stop - tokens.start, dtype=np.uint16)
+            self._refresh_all()
+        else:
+            self.set_state(z=init)
+
+    def set_state(self, z=None, eta=None) -> None:
+        """Put the chain in a state; what follows from it (counts, Phi) is made anew.
+
+        Parameters
+        ----------
+        z : array_like (N,) of int, optional
+        eta : array_like (C, J), optional
+        """
+        state = self.state
+        if z is not None:
+            z = np.asarray(z)
+            if z.shape != state.z.shape:
+                raise ValueError(f"z must have shape {state.z.shape}, one topic a token, not {z.shape}")
+            if z.size and (z.min() < 0 or z.max() >= state.n_topics):
+                raise ValueError(f"topics of z must lie in 0..{state.n_topics - 1}")
+            state.z[:] = z
+        if eta is not None:
+            eta = np.asarray(eta, dtype=float)
+            if eta.shape != state.eta.shape:
+                raise ValueError(f"eta must have shape {state.eta.shape}, not {eta.shape}")
+            state.eta[:] = eta
+        self._refresh_all()
+
+    def _refresh_all(self) -> None:
+        self.state.recount()
+        self._spread_weights()
+        if self.kernel.partial:
+            self._draw_phi(self.sweep)
+
+    # -- one sweep -----------------------------------------------------------------------------------
+
+    def run(self, n: int) -> Chain:
+        """Do `n` sweeps; can be called again."""
+        for _ in self.sweeps(n):
+            pass
+        return self
+
+    def sweeps(self, n: int | None = None) -> Iterator[SweepInfo]:
+        """Iterate over sweeps, `n` of them or without end; the chain is in the sweep's state meanwhile."""
+        if n is not None and (isinstance(n, bool) or int(n) != n or n < 0):
+            raise ValueError(f"the number of sweeps must be a whole number, 0 or above, not {n!r}")
+        done = 0
+        while n is None or done < n:
+            yield self._one_sweep()
+            done += 1
+
+    def _one_sweep(self) -> SweepInfo:
+        start = time.perf_counter()
+        sweep = self.sweep + 1
+        with threadpool_limits(1, "blas"):
+            reports = self._sample_documents(sweep)
+            if self.kernel.partial:
+                self._draw_phi(sweep)
+            self._draw_weights(sweep)
+        self.sweep = sweep
+        return self._report(reports, time.perf_counter() - start)
+
+    def _sample_documents(self, sweep: int) -> list:
+        self.phases.sampler.refresh(self.seed, sweep)
+        return self.backend.run("documents", sweep, self.phases.n_document_blocks)
+
+    def _draw_phi(self, sweep: int) -> None:
+        totals = self.backend.run("phi", sweep, self.phases.n_word_blocks)
+        total = np.sum(totals, axis=0)  # over fixed blocks in fixed order
+        factor = np.zeros(self.state.stride, np.float32)
+        factor[: self.state.n_topics] = 1.0 / total
+        self.phases.phi_factor = factor
+        self.backend.run("scale_phi", sweep, self.phases.n_word_blocks)
+
+    def _draw_weights(self, sweep: int) -> None:
+        if not self.state.n_outputs:
+            return
+        self.phases.design = self._design()
+        self.backend.run("outputs", sweep, self.phases.n_output_groups)
+        if not np.isfinite(self.state.eta).all():
+            c, j = np.argwhere(~np.isfinite(self.state.eta))[0]
+            raise NonFinite(f"sweep {sweep}: the weight of output {c}, column {j} is {self.state.eta[c, j]}")
+        self._spread_weights()
+
+    def _design(self) -> Design:
+        indptr, topics, counts = self.state.doc_topic()
+        return Design(
+            indptr, topics, counts, np.diff(self.state.offsets), self.state.n_topics,
+            covariates=self.covariates, intercept=self.intercept,
+        )  # fmt: skip
+
+    def _spread_weights(self) -> None:
+        state = self.state
+        state.spread_weights()
+        k = state.n_topics
+        state.offset[:] = 0.0
+        if self.covariates is not None:
+            state.offset += self.covariates @ state.eta[:, k : k + self.covariates.shape[1]].T
+        if self.intercept:
+            state.offset += state.eta[:, -1]
+
+    def _report(self, reports, seconds: float) -> SweepInfo:
+        tried: dict[str, int] = {}
+        accepted: dict[str, int] = {}
+        for report in reports:
+            for name, (t, a) in report.proposals.items():
+                tried[name] = tried.get(name, 0) + t
+                accepted[name] = accepted.get(name, 0) + a
+        acceptance = {name: accepted[name] / tried[name] if tried[name] else 0.0 for name in tried}
+        moved = sum(report.moved for report in reports) / max(len(self.state.z), 1)
+        return SweepInfo(self.sweep, seconds, moved, acceptance)
+
+    # -- what it shows -------------------------------------------------------------------------------
+
+    @property
+    def z(self) -> np.ndarray:
+        """The topic of every token in corpus order, (N,)."""
+        return self.state.z.copy()
+
+    @property
+    def eta(self) -> np.ndarray:
+        """The weights, float64 (C, J): topics, then covariates, then the intercept if there is one."""
+        return self.state.eta.copy()
+
+    @property
+    def kappa(self) -> np.ndarray:
+        """kappa of the last augmentation, float64 (D, C)."""
+        return self.state.kappa.copy()
+
+    @property
+    def omega(self) -> np.ndarray:
+        """omega of the last augmentation, float64 (D, C)."""
+        return self.state.omega.copy()
+
+    @property
+    def counts(self) -> Counts:
+        """n_kw, n_k and n_dk."""
+        return Counts(self.state)
+
+    @property
+    def phi(self) -> np.ndarray:
+        """The topics, float64 (K, V): the chain's own if partially collapsed, else their posterior mean."""
+        if self.kernel.partial:
+            return self.state.phi[:, : self.state.n_topics].T.astype(float)
+        return self.phi_mean()
+
+    def phi_mean(self) -> np.ndarray:
+        """The mean of the topics given z: (n_kw + beta_w) / (n_k + sum of beta), float64 (K, V)."""
+        state = self.state
+        n = state.topic_word[:, : state.n_topics].T + self.model.beta_vector(state.n_words)
+        return n / (state.topic_totals[: state.n_topics, None] + state.beta_sum)
+
+    def draw_phi(self) -> np.ndarray:
+        """A draw of the topics given z, float64 (K, V); the chain itself is left as it is."""
+        rng = stream(self.seed, Purpose.PHI, self.sweep, 2**31)
+        g = rng.standard_gamma(self.counts.topic_word + self.model.beta_vector(self.state.n_words))
+        return g / g.sum(axis=1, keepdims=True)
+
+    def draw_theta(self) -> np.ndarray:
+        """A draw of the topic proportions given z, float64 (D, K); the chain itself is left as it is."""
+        rng = stream(self.seed, Purpose.TOPICS, self.sweep, 2**31)
+        g = rng.standard_gamma(self.counts.doc_topic.toarray() + self.model.alpha_vector())
+        return g / g.sum(axis=1, keepdims=True)
+
+    def f(self) -> np.ndarray:
+        """The linear predictor of every document and output, float64 (D, C)."""
+        return self.state.linear_predictor(0, self.state.n_documents)
+
+    def augment(self) -> None:
+        """Draw (kappa, omega) of all documents now, as the next sweep will."""
+        for block in range(self.phases.n_document_blocks):
+            self.phases.augment(self.sweep + 1, block)
+
+    def token_transition(self, i: int) -> np.ndarray:
+        """The transition matrix of one update of token `i` given everything else, float64 (K, K).
+
+        Assembled from the compiled kernel's own masses and tests; a chain is right where the token's
+        full conditional is stationary under it.
+        """
+        if not 0 <= i < len(self.state.z):
+            raise IndexError(f"token {i} of {len(self.state.z)}")
+        document = int(np.searchsorted(self.state.offsets, i, side="right")) - 1
+        return self.phases.sampler.transition(document, i - int(self.state.offsets[document]))
+
+    def log_joint(self) -> dict[str, float]:
+        """The log posterior up to a constant, in named parts (MODEL section 8)."""
+        return diagnostics.log_joint(self)

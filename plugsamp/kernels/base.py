@@ -1,0 +1,92 @@
+"""The contract of a token kernel: how the topics of a block of documents are updated."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from plugsamp.state import State
+
+
+@dataclass
+class BlockReport:
+    """What the update of a block did: tokens that changed topic, and (tried, accepted) by proposal."""
+
+    moved: int = 0
+    proposals: dict[str, tuple[int, int]] = field(default_factory=dict)
+    logarithmic: int = 0
+
+
+class Sampler(ABC):
+    """A kernel at work on the arrays of one chain."""
+
+    def refresh(self, seed: int, sweep: int) -> None:
+        """Make whatever lasts a sweep (alias tables, ...)."""
+        return None
+
+    @abstractmethod
+    def sample(self, first: int, last: int, key: int) -> BlockReport:
+        """Update the topics of documents first:last, with the compiled stream of `key`.
+
+        Collapsed kernels keep ``topic_word`` and ``topic_totals`` current; partially collapsed ones
+        re-count the tokens that they move.
+        """
+
+    @abstractmethod
+    def transition(self, document: int, position: int) -> np.ndarray:
+        """The (K, K) transition matrix of one update of one token given everything else, float64."""
+
+
+class Kernel(ABC):
+    """A transition kernel for the topic indicators. The constructor's parameters are its configuration."""
+
+    #: Losses allowed: False for kernels of unsupervised models.
+    responses = True
+
+    def __init__(self, collapse: str = "full"):
+        if collapse not in ("full", "partial"):
+            raise ValueError(f'collapse must be "full" or "partial", not {collapse!r}')
+        self.collapse = collapse
+
+    @property
+    def partial(self) -> bool:
+        """Whether the topics are a variable of the chain."""
+        return self.collapse == "partial"
+
+    @abstractmethod
+    def sampler(self, state: State) -> Sampler:
+        """The kernel at work on `state`."""
+
+    def options(self) -> dict:
+        """The constructor's arguments as plain values."""
+        import inspect
+
+        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
+
+    def __repr__(self) -> str:
+        inside = ", ".join(f"{k}={v!r}" for k, v in self.options().items())
+        return f"{type(self).__name__}({inside})"
+
+
+class held_at:
+    """Context in which one token has another topic, counts included (for `Sampler.transition`)."""
+
+    def __init__(self, state: State, token: int, topic: int):
+        self.state, self.token, self.topic = state, token, topic
+
+    def _put(self, topic: int) -> None:
+        state, word, old = self.state, self.state.words[self.token], int(self.state.z[self.token])
+        state.topic_word[word, old] -= 1
+        state.topic_totals[old] -= 1
+        state.topic_word[word, topic] += 1
+        state.topic_totals[topic] += 1
+        state.z[self.token] = topic
+
+    def __enter__(self):
+        self.before = int(self.state.z[self.token])
+        self._put(self.topic)
+
+    def __exit__(self, *error):
+        self._put(self.before)

@@ -1,0 +1,125 @@
+"""Composed Metropolis–Hastings sampling of the topic indicators."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from plugsamp.dispatch import load
+from plugsamp.kernels.base import BlockReport, Kernel, Sampler, held_at
+from plugsamp.registry import load as load_registered
+from plugsamp.state import State
+
+_loop = load("plugsamp.kernels.composed_loop")
+
+MAX_STEPS, MAX_PROPOSALS = 64, 16
+
+
+class ComposedMH(Kernel):
+    """A few Metropolis–Hastings steps a token, O(1) in K (paper 000 section 3.3).
+
+    Parameters
+    ----------
+    proposals : sequence of str
+        Registered names, such as "doc", "word" and "exp". Without "exp" and with two steps this is
+        LightLDA (full collapse, its tables kept exact) or light PC-LDA (partial).
+    composition : {"cycle", "mixture"}
+        Proposals take turns, or each step picks one at random.
+    steps : int
+        Steps a token and sweep, 1 to 64.
+    collapse : {"full", "partial"}
+        Integrate the topics out, or keep them as a variable.
+    """
+
+    def __init__(
+        self,
+        proposals: Sequence[str] = ("word", "doc", "exp"),
+        composition: str = "cycle",
+        steps: int = 6,
+        collapse: str = "full",
+    ):
+        super().__init__(collapse)
+        proposals = [proposals] if isinstance(proposals, str) else list(proposals)
+        if not 1 <= len(proposals) <= MAX_PROPOSALS:
+            raise ValueError(f"a composition takes 1 to {MAX_PROPOSALS} proposals, not {len(proposals)}")
+        if composition not in ("cycle", "mixture"):
+            raise ValueError(f'composition must be "cycle" or "mixture", not {composition!r}')
+        if isinstance(steps, bool) or int(steps) != steps or not 1 <= steps <= MAX_STEPS:
+            raise ValueError(f"steps must be a whole number from 1 to {MAX_STEPS}, not {steps!r}")
+        self.proposals = proposals
+        self.composition = composition
+        self.steps = int(steps)
+
+    def sampler(self, state: State) -> Sampler:
+        return _ComposedSampler(self, state)
+
+
+def _make(name: str, collapse: str):
+    maker = load_registered("proposals", name)
+    return maker(collapse) if getattr(maker, "depends_on_collapse", False) else maker()
+
+
+class _ComposedSampler(Sampler):
+    def __init__(self, kernel: ComposedMH, state: State):
+        self.kernel, self.state = kernel, state
+        self.proposals = [_make(name, kernel.collapse) for name in kernel.proposals]
+        for proposal in self.proposals:
+            proposal.attach(state)
+
+    def refresh(self, seed: int, sweep: int) -> None:
+        for proposal in self.proposals:
+            proposal.refresh(self.state, seed, sweep)
+
+    def _call(self, first, last, key, tried, accepted, **probe):
+        s = self.state
+        return _loop.sample_documents(
+            s.offsets, first, last, s.words, s.z, s.topic_word, s.topic_totals, s.phi, s.alpha, s.alpha_sum,
+            s.beta, s.beta_sum, s.n_topics, s.eta_by_topic, s.kappa[first:last], s.omega[first:last],
+            s.offset[first:last], self.proposals, self.kernel.composition == "mixture", self.kernel.steps,
+            key, tried, accepted, **probe,
+        )  # fmt: skip
+
+    def sample(self, first: int, last: int, key: int) -> BlockReport:
+        tried = np.zeros(len(self.proposals), np.int64)
+        accepted = np.zeros_like(tried)
+        moved = self._call(first, last, key, tried, accepted)
+        rates = zip(self.kernel.proposals, tried.tolist(), accepted.tolist(), strict=True)
+        return BlockReport(moved, {name: (t, a) for name, t, a in rates})
+
+    def probe(self, document: int, position: int, topic: int, proposal: int, draws: int = 0):
+        """Target (K,), masses (K,) and counted draws (K,) of a proposal for a token that has `topic`."""
+        token = int(self.state.offsets[document]) + position
+        target, mass = np.empty(self.state.n_topics), np.empty(self.state.n_topics)
+        counted = np.zeros(self.state.n_topics, np.int64)
+        counted[0] = draws
+        unused = np.zeros(len(self.proposals), np.int64)
+        with held_at(self.state, token, topic):
+            self.refresh(0, 0)
+            self._call(
+                document, document + 1, 1 + token, unused, unused.copy(), probe=position, probe_topic=topic,
+                probe_proposal=proposal, probe_target=target, probe_mass=mass, probe_draws=counted,
+            )  # fmt: skip
+        return target, mass, counted
+
+    def transition(self, document: int, position: int) -> np.ndarray:
+        n_topics = self.state.n_topics
+        single = []
+        for p in range(len(self.proposals)):
+            matrix = np.zeros((n_topics, n_topics))
+            for s in range(n_topics):
+                target, mass, _ = self.probe(document, position, s, p)
+                with np.errstate(divide="ignore", invalid="ignore"):
+                    ratio = np.minimum(1.0, target * mass[s] / (target[s] * mass))
+                row = mass / mass.sum() * np.where(mass > 0, ratio, 0.0)
+                row[s] = 0.0
+                row[s] = 1.0 - row.sum()
+                matrix[s] = row
+            single.append(matrix)
+        self.refresh(0, 0)
+        if self.kernel.composition == "mixture":
+            return np.linalg.matrix_power(np.mean(single, axis=0), self.kernel.steps)
+        matrix = np.eye(n_topics)
+        for step in range(self.kernel.steps):
+            matrix = matrix @ single[step % len(single)]
+        return matrix

@@ -1,0 +1,323 @@
+"""Composed Metropolis–Hastings: a few proposals a token, each accepted or refused on its own.
+
+The target of a token is π(k) = a_k · b_k · c_k · exp(s_dk), all without the token (MODEL section 3), and a
+step from s to t with proposal mass q is accepted with probability min{1, π(t) q(s) / (π(s) q(t))}.
+
+Independence proposals do not depend on what was accepted before them, so all candidates of a token are
+known beforehand and π is evaluated for the current topic and seven candidates at once; then the chain of
+tests runs over the eight. Candidates are drawn for a run of tokens ahead, so that what they touch can be
+fetched; a candidate copied from another token is kept as that token's place and read at the moment of use.
+"""
+from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t
+from libc.stdlib cimport calloc, free
+from libc.string cimport memset
+
+from plugsamp.kernels.lanes cimport *
+from plugsamp.proposals.base cimport STAY, Document, Proposal
+from plugsamp.random.streams cimport Stream, below, open_stream, uniform
+
+cdef enum:
+    RUN = 16            # tokens whose candidates are drawn together
+    ROUND = 7           # candidates evaluated at once, beside the current topic
+    MAX_STEPS = 64
+    MAX_PROPOSALS = 16
+
+cdef struct Work:
+    int32_t* n          # n_dk of the document
+    float* inverse      # 1 / (n_k + beta_bar), or 1
+    double* f
+    float* residual     # (κ_c - ω_c f_c) / N_d, all tokens in
+    float* half         # ω_c / (2 N_d²)
+
+
+cdef void fill_residual(Work* q, Document* d) noexcept nogil:
+    """f_dc from the counts, and what the scores need of it."""
+    cdef int c, k
+    cdef double share = 1.0 / d.length
+    cdef const float* row
+    for c in range(d.n_outputs):
+        q.f[c] = 0
+    for k in range(d.n_topics):
+        if q.n[k]:
+            row = d.eta + <size_t>k * d.output_stride
+            for c in range(d.n_outputs):
+                q.f[c] += q.n[k] * <double>row[c]
+    for c in range(d.n_outputs):
+        q.f[c] = q.f[c] * share + d.offset[c]
+        q.residual[c] = <float>((d.kappa[c] - d.omega[c] * q.f[c]) * share)
+        q.half[c] = <float>(0.5 * d.omega[c] * share * share)
+
+
+cdef void evaluate(Work* q, Document* d, int position, int s, const int32_t* t, bint collapsed,
+                   const int32_t* row_n, const int64_t* totals,
+                   float* a, float* b, float* c, float* target) noexcept nogil:
+    """a, b, c and π (up to a factor) of the eight topics t for a token whose topic is s."""
+    cdef int l, o
+    cdef int w = d.words[position]
+    cdef float beta = d.beta[w], own
+    cdef const float* mine
+    cdef const float* row
+    cdef float score[16]
+    cdef float rest[16]
+    cdef lf acc[8]
+    cdef lf e, half, residual
+    if d.n_outputs:
+        mine = d.eta + <size_t>s * d.output_stride
+        for l in range(8):
+            acc[l] = l_set(0)
+        for o in range(0, d.output_stride, 16):
+            half = l_load(q.half + o)
+            # taking the token out adds ω η_s / N² to the residual
+            residual = l_add(l_load(q.residual + o), l_mul(l_add(half, half), l_load(mine + o)))
+            for l in range(8):
+                e = l_load(d.eta + <size_t>t[l] * d.output_stride + o)
+                acc[l] = l_add(acc[l], l_mul(e, l_sub(residual, l_mul(half, e))))
+        for l in range(8):
+            score[l] = l_sum(acc[l])
+    for l in range(8):
+        own = 1 if t[l] == s else 0
+        a[l] = d.alpha[t[l]] + (q.n[t[l]] - own)
+        if collapsed:
+            b[l] = (row_n[t[l]] - own) + beta
+            c[l] = q.inverse[t[l]]
+            if t[l] == s:
+                c[l] = <float>(1.0 / (totals[s] - 1 + d.beta_sum))
+        else:
+            b[l] = d.phi[<size_t>w * d.stride + t[l]]
+            c[l] = 1
+    if d.n_outputs:
+        # exp is clamped to 87 below the largest: such a topic is never kept, and still can be left
+        rest[0] = score[0]
+        for l in range(1, 8):
+            rest[0] = max(rest[0], score[l])
+        for l in range(8, 16):
+            score[l] = rest[0]
+        l_store(score, l_exp(l_sub(l_load(score), l_set(rest[0]))))
+        for l in range(8):
+            target[l] = a[l] * b[l] * c[l] * score[l]
+    else:
+        for l in range(8):
+            target[l] = a[l] * b[l] * c[l]
+
+
+def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t last,
+                     const int32_t[::1] words, uint16_t[::1] z,
+                     int32_t[:, ::1] topic_word, int64_t[::1] topic_totals,
+                     const float[:, ::1] phi, const float[::1] alpha, double alpha_sum, const float[::1] beta,
+                     double beta_sum, int n_topics, const float[:, ::1] eta,
+                     const double[:, ::1] kappa, const double[:, ::1] omega,
+                     const double[:, ::1] offset, list proposals, bint mixture, int steps,
+                     uint64_t key, int64_t[::1] tried, int64_t[::1] accepted,
+                     Py_ssize_t probe=-1, int probe_topic=0, int probe_proposal=0,
+                     double[::1] probe_target=None, double[::1] probe_mass=None, int64_t[::1] probe_draws=None):
+    """Draw the topics of documents first:last in place.
+
+    Parameters
+    ----------
+    phi : (V, stride) or None; None means collapsed.
+    eta : (n_topics, C padded to 16); kappa, omega, offset : (last - first, C).
+    proposals : list of Proposal; `mixture`: the proposal of each step is drawn, once a document (a mixture
+        all the same, since the draw knows nothing of the state), otherwise they take turns.
+    tried, accepted : (len(proposals),), added to; only candidates that differ from the current topic count.
+    probe : a position in document `first`; with it nothing is drawn: `probe_target` (K,) gets π and
+        `probe_mass` (K,) the masses of proposal number `probe_proposal`, as the sampler computes them, for
+        a token whose topic is `probe_topic`; `probe_draws` (K,) counts the topics of as many draws as its
+        sum (a stay counts as `probe_topic`).
+
+    Returns
+    -------
+    moved : tokens whose topic changed
+    """
+    cdef Work q
+    cdef Document doc
+    cdef Stream stream
+    cdef Stream coins
+    cdef bint collapsed = phi is None, still
+    cdef int n_proposals = len(proposals), p, j, k, l, m, i, begin, end, part, run, s, t, round_start, n_round, code
+    cdef int pattern[MAX_STEPS]
+    cdef int32_t codes[RUN * MAX_STEPS]
+    cdef int32_t topics[16]
+    cdef float a[16]
+    cdef float b[16]
+    cdef float c[16]
+    cdef float target[16]
+    cdef float masses[MAX_PROPOSALS][16]
+    cdef float u
+    cdef Py_ssize_t d, moved = 0
+    cdef int64_t draws
+    cdef int32_t* row_n = NULL
+    cdef void* handles[MAX_PROPOSALS]
+    cdef const uint16_t* copies[MAX_PROPOSALS]
+    cdef bint follows[MAX_PROPOSALS]
+    cdef const float* eta_s
+    cdef const float* eta_t
+    if steps > MAX_STEPS or n_proposals > MAX_PROPOSALS:
+        raise ValueError(f"a composition holds {MAX_STEPS} steps and {MAX_PROPOSALS} proposals at most")
+    for p in range(n_proposals):
+        handles[p] = <void*>(<Proposal?>proposals[p])
+    memset(&doc, 0, sizeof(doc))
+    doc.n_topics = n_topics
+    doc.stride = <int>alpha.shape[0]
+    doc.n_outputs = <int>kappa.shape[1]
+    doc.output_stride = <int>eta.shape[1]
+    doc.alpha = &alpha[0]
+    doc.alpha_sum = alpha_sum
+    doc.beta = &beta[0]
+    doc.beta_sum = beta_sum
+    doc.phi = NULL if collapsed else &phi[0, 0]
+    doc.topic_word = &topic_word[0, 0]
+    doc.eta = &eta[0, 0] if doc.n_outputs else NULL
+    cdef int room = max(doc.stride, 16)
+    q.n = <int32_t*>calloc(room, 4)
+    q.inverse = <float*>calloc(room, 4)
+    q.f = <double*>calloc(doc.output_stride + 16, 8)
+    q.residual = <float*>calloc(doc.output_stride + 16, 4)
+    q.half = <float*>calloc(doc.output_stride + 16, 4)
+    try:
+        if q.n == NULL or q.inverse == NULL or q.f == NULL or q.residual == NULL or q.half == NULL:
+            raise MemoryError(f"no memory for the composed kernel's {n_topics} topics")
+        with nogil:
+            open_stream(&stream, key)
+            open_stream(&coins, key ^ <uint64_t>0x5DEECE66D1CE4E5B)
+            for k in range(n_topics):
+                q.inverse[k] = <float>(1.0 / (topic_totals[k] + beta_sum)) if collapsed else 1.0
+            for d in range(first, last):
+                doc.index = d
+                doc.first = offsets[d]
+                doc.length = <int>(offsets[d + 1] - offsets[d])
+                if doc.length == 0:
+                    continue
+                doc.words = &words[doc.first]
+                doc.topics = &z[doc.first]
+                if doc.n_outputs:
+                    doc.kappa = &kappa[d - first, 0]
+                    doc.omega = &omega[d - first, 0]
+                    doc.offset = &offset[d - first, 0]
+                memset(q.n, 0, room * sizeof(int32_t))
+                for i in range(doc.length):
+                    q.n[doc.topics[i]] += 1
+                if doc.n_outputs:
+                    fill_residual(&q, &doc)
+                for j in range(steps):
+                    pattern[j] = <int>below(&coins, n_proposals) if mixture else j % n_proposals
+                for part in range(2):
+                    begin = 0 if part == 0 else doc.length // 2
+                    end = doc.length // 2 if part == 0 else doc.length
+                    if begin == end or (probe >= 0 and not begin <= probe < end):
+                        continue
+                    for p in range(n_proposals):
+                        (<Proposal>handles[p]).begin(&doc, begin, end)
+                        copies[p] = (<Proposal>handles[p]).copies
+                        follows[p] = (<Proposal>handles[p]).follows
+                    if probe >= 0:
+                        row_n = &topic_word[doc.words[probe], 0]
+                        for k in range(0, n_topics, 7):
+                            topics[0] = probe_topic
+                            for l in range(1, 8):
+                                topics[l] = min(k + l - 1, n_topics - 1)
+                            evaluate(&q, &doc, <int>probe, probe_topic, topics, collapsed, row_n, &topic_totals[0],
+                                     a, b, c, target)
+                            (<Proposal>handles[probe_proposal]).masses(&doc, <int>probe, topics, a, b, c, masses[0])
+                            for l in range(1, 8):
+                                # lanes are scaled by their largest score: lane 0 is the common reference
+                                probe_target[topics[l]] = target[l] / target[0]
+                                probe_mass[topics[l]] = masses[0][l]
+                        draws = 0
+                        for k in range(n_topics):
+                            draws += probe_draws[k]
+                            probe_draws[k] = 0
+                        while draws > 0:
+                            (<Proposal>handles[probe_proposal]).draw(&doc, <int>probe, <int>probe + 1, codes, 1, &stream)
+                            code = codes[0]
+                            t = probe_topic if code == STAY else (code if code >= 0 else copies[probe_proposal][~code])
+                            probe_draws[t] += 1
+                            draws -= 1
+                        break
+                    for run in range(begin, end, 16):
+                        m = min(run + RUN, end)
+                        for j in range(steps):
+                            (<Proposal>handles[pattern[j]]).draw(&doc, run, m, codes + j, MAX_STEPS, &stream)
+                        for i in range(run, m):
+                            for j in range(steps):
+                                code = codes[(i - run) * MAX_STEPS + j]
+                                if code != STAY:
+                                    t = code if code >= 0 else copies[pattern[j]][~code]
+                                    if collapsed:
+                                        l_prefetch(&topic_word[doc.words[i], t])
+                                    else:
+                                        l_prefetch(&phi[doc.words[i], t])
+                            if collapsed:
+                                l_prefetch(&topic_word[doc.words[i], doc.topics[i]])
+                            else:
+                                l_prefetch(&phi[doc.words[i], doc.topics[i]])
+                        for i in range(run, m):
+                            s = z[doc.first + i]
+                            row_n = &topic_word[doc.words[i], 0]
+                            for round_start in range(0, steps, 7):
+                                n_round = min(ROUND, steps - round_start)
+                                topics[0] = s
+                                still = True
+                                for j in range(n_round):
+                                    code = codes[(i - run) * MAX_STEPS + round_start + j]
+                                    t = s
+                                    if code >= 0:
+                                        t = code
+                                    elif code != STAY:
+                                        t = copies[pattern[round_start + j]][~code]
+                                    topics[j + 1] = t
+                                    still = still and t == s
+                                if still:
+                                    continue
+                                for l in range(n_round + 1, 8):
+                                    topics[l] = s
+                                evaluate(&q, &doc, i, s, topics, collapsed, row_n, &topic_totals[0], a, b, c, target)
+                                for p in range(n_proposals):
+                                    (<Proposal>handles[p]).masses(&doc, i, topics, a, b, c, masses[p])
+                                l = 0
+                                for j in range(1, n_round + 1):
+                                    p = pattern[round_start + j - 1]
+                                    if (codes[(i - run) * MAX_STEPS + round_start + j - 1] == STAY
+                                            or topics[j] == topics[l]):
+                                        continue
+                                    tried[p] += 1
+                                    u = uniform(&coins)
+                                    if u * target[l] * masses[p][j] < target[j] * masses[p][l]:
+                                        l = j
+                                        accepted[p] += 1
+                                t = topics[l]
+                                if t == s:
+                                    continue
+                                moved += 1
+                                z[doc.first + i] = <uint16_t>t
+                                q.n[s] -= 1
+                                q.n[t] += 1
+                                if collapsed:
+                                    row_n[s] -= 1
+                                    row_n[t] += 1
+                                    topic_totals[s] -= 1
+                                    topic_totals[t] += 1
+                                    q.inverse[s] = <float>(1.0 / (topic_totals[s] + beta_sum))
+                                    q.inverse[t] = <float>(1.0 / (topic_totals[t] + beta_sum))
+                                else:
+                                    l_add_shared(&row_n[s], -1)
+                                    l_add_shared(&row_n[t], 1)
+                                    topic_totals[s] -= 1
+                                    topic_totals[t] += 1
+                                for p in range(n_proposals):
+                                    if follows[p]:
+                                        (<Proposal>handles[p]).moved(&doc, i, t)
+                                if doc.n_outputs:
+                                    eta_s = doc.eta + <size_t>s * doc.output_stride
+                                    eta_t = doc.eta + <size_t>t * doc.output_stride
+                                    for k in range(0, doc.output_stride, 16):
+                                        l_store(q.residual + k, l_add(l_load(q.residual + k), l_mul(
+                                            l_set(2), l_mul(l_load(q.half + k),
+                                                            l_sub(l_load(eta_s + k), l_load(eta_t + k))))))
+                                s = t
+    finally:
+        free(q.n)
+        free(q.inverse)
+        free(q.f)
+        free(q.residual)
+        free(q.half)
+    return moved

@@ -1,0 +1,52 @@
+"""The contract of a compiled proposal: `cimport` this to write one.
+
+A proposal is an independence proposal for the topic of a token. It must be a function of things that
+stay fixed while the tokens of a part of a document are updated (MODEL section 3): Φ, η, κ, ω, the words,
+the topics of tokens outside the part; never the part's own topics, except by copying one at the moment
+of use (below).
+"""
+from libc.stdint cimport int32_t, int64_t, uint16_t
+
+from plugsamp.random.streams cimport Stream
+
+cdef enum:
+    STAY = -2147483648   # a draw that leaves the token where it is
+
+cdef struct Document:
+    int64_t index              # its number in the corpus
+    int64_t first              # its first token's place in the corpus
+    int length
+    int n_topics
+    int stride                 # n_topics padded to 16: the row length of phi and topic_word
+    int n_outputs
+    int output_stride          # n_outputs padded to 16: the row length of eta
+    const int32_t* words       # (length,)
+    const uint16_t* topics     # (length,) current; only those outside the part may be used
+    const float* alpha         # (stride,) 0 in the padding
+    double alpha_sum
+    const float* beta          # (V,)
+    double beta_sum
+    const float* phi           # (V, stride), NULL where the topics are integrated out
+    const int32_t* topic_word  # (V, stride)
+    const float* eta           # (n_topics, output_stride)
+    const double* kappa        # (n_outputs,), 0 where the response is missing
+    const double* omega        # (n_outputs,)
+    const double* offset       # (n_outputs,), the covariates' part of the linear predictor
+
+
+cdef class Proposal:
+    # Where codes below 0 are read: code ~j means "the topic that copies[j] has at the moment of use".
+    cdef const uint16_t* copies
+    # Whether `moved` is to be called when a token gets another topic.
+    cdef bint follows
+
+    # The tokens begin:end of the document (positions) are about to be updated. Every document is
+    # visited in two parts; the topics of the other part stay fixed meanwhile.
+    cdef int begin(self, Document* d, int begin, int end) noexcept nogil
+    # Draw n candidates for tokens begin:end, codes[position - begin] each `step` ints apart.
+    cdef void draw(self, Document* d, int begin, int end, int32_t* codes, int step, Stream* s) noexcept nogil
+    # Masses (all on one scale) of 8 candidate topics of the token at `position`:
+    # a = n_dk + alpha_k, b = n_kw + beta_w or phi_kw, c = 1/(n_k + beta_sum) or 1, without the token.
+    cdef void masses(self, Document* d, int position, const int32_t* topics, const float* a, const float* b,
+                     const float* c, float* out) noexcept nogil
+    cdef void moved(self, Document* d, int position, int topic) noexcept nogil

@@ -1,0 +1,33 @@
+"""The base class of compiled proposals (see base.pxd)."""
+
+
+cdef class Proposal:
+    """An independence proposal for the topic of a token.
+
+    A subclass implements `begin`, `draw` and `masses` in Cython without the GIL, and here, where it
+    needs them, `attach` (once a chain) and `refresh` (once a sweep). Register it under the entry-point
+    group ``plugsamp.proposals``.
+    """
+
+    def attach(self, state):
+        """Take what stays for the whole chain from the `plugsamp.state.State`."""
+
+    def refresh(self, state, seed, sweep):
+        """Make the tables of a sweep, from Φ (or the counts outside the block), η and the words."""
+
+    cdef int begin(self, Document* d, int begin, int end) noexcept nogil:
+        return 0
+
+    cdef void draw(self, Document* d, int begin, int end, int32_t* codes, int step, Stream* s) noexcept nogil:
+        cdef int i
+        for i in range(end - begin):
+            codes[i * step] = STAY
+
+    cdef void masses(self, Document* d, int position, const int32_t* topics, const float* a, const float* b,
+                     const float* c, float* out) noexcept nogil:
+        cdef int i
+        for i in range(8):
+            out[i] = 1
+
+    cdef void moved(self, Document* d, int position, int topic) noexcept nogil:
+        pass

@@ -1,0 +1,7 @@
+"""The exp proposal (MODEL section 3)."""
+
+from __future__ import annotations
+
+from plugsamp.dispatch import load
+
+ExpProposal = load("plugsamp.proposals.exp_tables").ExpProposal

@@ -1,0 +1,75 @@
+"""Document-topic counts, and the linear predictor that they give."""
+from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t
+from libc.stdlib cimport calloc, free
+
+
+def count_topics(const uint16_t[::1] z, const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t last,
+                 int n_topics, int32_t[::1] sizes, uint16_t[::1] topics, int32_t[::1] counts):
+    """Count the topics of documents first:last.
+
+    The distinct topics of document d, ascending, go to ``topics[offsets[d]:][:sizes[d]]`` and how often
+    they occur to `counts`: every document has room for its tokens, so blocks write independently.
+    """
+    cdef int n_sets = (n_topics + 63) // 64
+    cdef int32_t* n = <int32_t*>calloc(n_topics, sizeof(int32_t))
+    cdef uint64_t* met = <uint64_t*>calloc(n_sets, sizeof(uint64_t))
+    cdef Py_ssize_t d, i, out
+    cdef int s, k
+    cdef uint64_t here
+    if n == NULL or met == NULL:
+        free(n)
+        free(met)
+        raise MemoryError(f"no memory to count {n_topics} topics")
+    with nogil:
+        for d in range(first, last):
+            for i in range(offsets[d], offsets[d + 1]):
+                n[z[i]] += 1
+                met[z[i] >> 6] |= <uint64_t>1 << (z[i] & 63)
+            out = offsets[d]
+            for s in range(n_sets):
+                here = met[s]
+                k = s * 64
+                while here:
+                    if here & 1:
+                        topics[out] = <uint16_t>k
+                        counts[out] = n[k]
+                        n[k] = 0
+                        out += 1
+                    here >>= 1
+                    k += 1
+                met[s] = 0
+            sizes[d] = <int32_t>(out - offsets[d])
+    free(n)
+    free(met)
+
+
+def compact(const int64_t[::1] offsets, const int32_t[::1] sizes, const uint16_t[::1] topics,
+            const int32_t[::1] counts, const int64_t[::1] indptr, uint16_t[::1] topics_out,
+            int32_t[::1] counts_out):
+    """Close the gaps that `count_topics` leaves: a CSR matrix with `indptr` = running sums of `sizes`."""
+    cdef Py_ssize_t d, j
+    with nogil:
+        for d in range(sizes.shape[0]):
+            for j in range(sizes[d]):
+                topics_out[indptr[d] + j] = topics[offsets[d] + j]
+                counts_out[indptr[d] + j] = counts[offsets[d] + j]
+
+
+def linear_predictor(const int64_t[::1] offsets, const int32_t[::1] sizes, const uint16_t[::1] topics,
+                     const int32_t[::1] counts, Py_ssize_t first, Py_ssize_t last,
+                     const double[:, ::1] eta, double[:, ::1] f):
+    """Add sum_k eta_kc n_dk / N_d to ``f[d - first]``, documents first:last; `eta` is (K, C)."""
+    cdef Py_ssize_t d, j, c, n_outputs = eta.shape[1]
+    cdef double share
+    cdef const double* row
+    cdef double* out
+    if n_outputs == 0:
+        return
+    with nogil:
+        for d in range(first, last):
+            out = &f[d - first, 0]
+            for j in range(offsets[d], offsets[d] + sizes[d]):
+                share = counts[j] / <double>(offsets[d + 1] - offsets[d])
+                row = &eta[topics[j], 0]
+                for c in range(n_outputs):
+                    out[c] += share * row[c]
