@@ -1,0 +1,138 @@
+"""Checks of what goes beside the counts of a corpus: names, responses, covariates; and their digests."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+from plugsamp.errors import InputError
+
+
+def names_of(names, size: int, argument: str, what: str, of: str) -> tuple[str, ...]:
+    """`size` different strings that can be written as UTF-8."""
+    if isinstance(names, str):
+        raise InputError(f"{argument} must be a sequence of strings, not one string")
+    names = tuple(names)
+    if len(names) != size:
+        raise InputError(f"{argument} has {len(names)} entries for {size} {of}")
+    for i, name in enumerate(names):
+        if not isinstance(name, str):
+            raise InputError(
+                f"{argument} must hold strings; entry {i} is {name!r} of type {type(name).__name__}"
+            )
+    names = tuple(map(str, names))  # NumPy's own strings become plain ones
+    if len(set(names)) != size:
+        seen: dict[str, int] = {}
+        for i, name in enumerate(names):
+            if name in seen:
+                raise InputError(
+                    f"{what} {name!r} occurs twice in {argument}, as entries {seen[name]} and {i}"
+                )
+            seen[name] = i
+    check_text(names, what)
+    return names
+
+
+def check_text(texts, what: str):
+    try:
+        "\n".join(texts).encode()
+    except UnicodeEncodeError:
+        bad = next(t for t in texts if any("\ud800" <= c <= "\udfff" for c in t))
+        raise InputError(f"{what} {bad!r} holds half of a surrogate pair; it could not be saved") from None
+
+
+def responses_of(values, n_documents: int) -> np.ndarray:
+    if sp.issparse(values):
+        values = values.toarray()
+    if isinstance(values, str | bytes | dict | set) or not hasattr(values, "__len__"):
+        raise InputError(f"responses must be an array of shape (D,) or (D, C), not {type(values).__name__}")
+    array = typed_array(values)
+    if array.ndim not in (1, 2):
+        raise InputError(f"responses need 1 or 2 dimensions, {array.ndim} found")
+    if len(array) != n_documents:
+        raise InputError(f"there are {len(array)} responses for {n_documents} documents")
+    if array.ndim == 2 and array.shape[1] == 0:
+        raise InputError("responses have no columns; pass None for a corpus without responses")
+    if array.dtype.kind == "f" and np.isinf(array).any():
+        raise InputError(f"the response of document {np.argwhere(np.isinf(array))[0][0]} is infinite")
+    if array.dtype.kind in "OU":
+        check_text([v for v in array.ravel().tolist() if isinstance(v, str)], "response")
+    array = array.copy()
+    array.flags.writeable = False
+    return array
+
+
+def typed_array(values) -> np.ndarray:
+    """An array that keeps each value's own type: NumPy would turn [1, "a", None] into text."""
+    if not isinstance(values, list | tuple):
+        return np.asarray(values)
+    nested = [isinstance(v, list | tuple | np.ndarray) for v in values]
+    if any(nested):
+        widths = {len(v) if n else None for v, n in zip(values, nested, strict=True)}
+        if len(widths) > 1:
+            raise InputError("responses must have the same number of columns in every document")
+        rows = [typed_array(list(v)) for v in values]
+        kinds = {r.dtype.kind for r in rows}
+        array = np.array(rows) if "O" not in kinds and (len(kinds) == 1 or kinds <= set("iuf")) else None
+        return np.array([r.tolist() for r in rows], dtype=object) if array is None else array
+    kinds = {np.bool_ if isinstance(v, bool | np.bool_) else type(v) for v in values}
+    numbers = all(issubclass(k, int | float | np.number) for k in kinds)
+    if (len(kinds) == 1 and issubclass(next(iter(kinds)), str | np.bool_)) or (kinds and numbers):
+        array = np.array(values)
+        if array.dtype.kind in "biufU":
+            return array
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
+
+
+def covariates_of(values, n_documents: int) -> np.ndarray:
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"covariates must be numbers: {error}") from None
+    if array.ndim != 2:
+        raise InputError(f"covariates need 2 dimensions (documents, covariates), {array.ndim} found")
+    if len(array) != n_documents:
+        raise InputError(f"there are covariates of {len(array)} documents for {n_documents} documents")
+    if not np.isfinite(array).all():
+        row, column = np.argwhere(~np.isfinite(array))[0]
+        raise InputError(
+            f"covariate {array[row, column]} at row {row}, column {column} is not a finite number"
+        )
+    array = array.copy()
+    array.flags.writeable = False
+    return array
+
+
+def column_names(values, names, what: str):
+    if names is None:
+        return None
+    if values is None:
+        raise InputError(f"{what}_names were given without {what}s")
+    size = 1 if values.ndim == 1 else values.shape[1]
+    return names_of(names, size, f"{what}_names", f"{what} name", "columns")
+
+
+def hash_strings(h, names):
+    if names is None:
+        h.update(b"none")
+        return
+    h.update(len(names).to_bytes(8, "little"))
+    encoded = [n.encode() for n in names]
+    h.update(np.array([len(e) for e in encoded], dtype="<i8").tobytes())
+    h.update(b"".join(encoded))
+
+
+def hash_values(h, values):
+    """Values with their types, so that 1, True, 1.0 and "1" differ; sizes of numeric types do not matter."""
+    if values is None:
+        h.update(b"none")
+        return
+    h.update(repr(values.shape).encode())
+    kind = values.dtype.kind
+    if kind in "biuf":
+        h.update(kind.replace("u", "i").encode())
+        h.update(values.astype({"b": "|b1", "f": "<f8"}.get(kind, "<i8")).tobytes())
+    else:
+        hash_strings(h, [f"{type(v).__name__}:{v!r}" for v in values.ravel().tolist()])

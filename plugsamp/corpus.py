@@ -1,0 +1,313 @@
+"""The corpus: tokens, vocabulary, responses, covariates. Its invariants are checked here, once."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+
+from plugsamp import memory
+from plugsamp.checks import column_names, covariates_of, hash_strings, hash_values, names_of, responses_of
+from plugsamp.counts import canonical, check_pointers
+from plugsamp.errors import InputError
+
+#: What a token costs while a chain runs: its word (4 bytes), its topic, and its place by word.
+BYTES_PER_TOKEN = 12
+
+
+class Corpus:
+    """Documents as bags of words, with their responses and covariates. Immutable.
+
+    Parameters
+    ----------
+    words : array (N,) of integers
+        The word of each token, document after document; the order within a document is free.
+    offsets : array (D+1,) of integers
+        Document d holds the tokens ``words[offsets[d]:offsets[d+1]]``.
+    vocabulary : sequence of V different strings, optional
+        By default ``w0, w1, ...`` up to the largest word.
+    n_words : int, optional
+        V, where no vocabulary is given.
+    responses : array (D,) or (D, C), optional
+        Labels (text, integers, booleans) or real numbers, one a document; or several columns: 0/1
+        indicators of labels, or several real responses. None and NaN are missing.
+    covariates : array (D, P), optional
+        Finite numbers.
+    ids : sequence of D different strings, optional
+        By default the numbers of the documents, from 0.
+    response_names, covariate_names : sequences of C and P different strings, optional
+    require_tokens : bool
+        False takes a corpus in which no document has a token (documents to predict).
+
+    Raises
+    ------
+    InputError
+        A ValueError that says what is wrong, where, and what would be right.
+
+    Notes
+    -----
+    Kept as counts; `words` is expanded when first asked for, after a check that the memory is there.
+    All arrays are read-only (a Cython kernel takes them as ``const``).
+    """
+
+    def __init__(
+        self,
+        words,
+        offsets,
+        vocabulary=None,
+        responses=None,
+        covariates=None,
+        ids=None,
+        response_names=None,
+        covariate_names=None,
+        *,
+        n_words: int | None = None,
+        require_tokens: bool = True,
+    ):
+        words = np.asarray(words)
+        if words.ndim != 1 or (words.dtype.kind not in "iu" and words.size):
+            raise InputError(
+                f"words must be a vector of integers, found {words.ndim} dimensions of {words.dtype}"
+            )
+        offsets = np.asarray(offsets)
+        offsets = check_pointers(offsets, max(offsets.size - 1, 0), len(words), exact=True, axis="document")
+        if vocabulary is not None:
+            vocabulary = tuple(vocabulary)
+            n_words = len(vocabulary)
+        elif n_words is None:
+            n_words = int(words.max()) + 1 if len(words) else 0
+        # Sorted first, so that the repeated words of running text are no news to anybody.
+        documents = np.repeat(np.arange(len(offsets) - 1, dtype=np.int64), np.diff(offsets))
+        if len(words) and (words.min() < 0 or words.max() >= n_words):
+            first = int(np.argmax((words < 0) | (words >= n_words)))
+            raise InputError(
+                f"word {words[first]} of token {first} (document {documents[first]}) is outside 0..{n_words - 1}"
+            )
+        pairs, counts = np.unique(documents * max(n_words, 1) + words.astype(np.int64), return_counts=True)
+        indptr = np.searchsorted(pairs, np.arange(len(offsets), dtype=np.int64) * max(n_words, 1))
+        parts = (indptr.astype(np.int64), pairs % max(n_words, 1), counts, (len(offsets) - 1, n_words))
+        self._set(
+            parts, responses, vocabulary, covariates, ids, response_names, covariate_names, require_tokens
+        )
+
+    @classmethod
+    def from_counts(
+        cls,
+        X,
+        responses=None,
+        vocabulary=None,
+        covariates=None,
+        ids=None,
+        response_names=None,
+        covariate_names=None,
+        *,
+        require_tokens: bool = True,
+    ) -> Corpus:
+        """From a document by word matrix of counts.
+
+        Parameters
+        ----------
+        X : sparse matrix or array, or dense array (D, V)
+            Whole numbers from 0 to 2147483647 of any numeric type; it is not changed. Stored zeros
+            are not tokens; entries for the same place are summed, with one warning.
+        responses, vocabulary, covariates, ids, response_names, covariate_names, require_tokens
+            As for `Corpus`.
+        """
+        self = cls.__new__(cls)
+        parts = canonical(X)
+        self._set(
+            parts, responses, vocabulary, covariates, ids, response_names, covariate_names, require_tokens
+        )
+        return self
+
+    def _set(
+        self,
+        parts,
+        responses,
+        vocabulary,
+        covariates,
+        ids,
+        response_names,
+        covariate_names,
+        require_tokens,
+        unknown=None,
+    ):
+        indptr, indices, data, (n_documents, n_words) = parts
+        if n_documents == 0:
+            raise InputError("the corpus has no documents")
+        if require_tokens and len(data) == 0:
+            raise InputError("the corpus has no tokens: every one of its documents is empty")
+        state = self.__dict__
+        state["_indptr"] = _frozen(indptr, np.int64)
+        state["_indices"] = _frozen(indices, np.int32)
+        state["_data"] = _frozen(data, np.int32)
+        state["n_documents"], state["n_words"] = n_documents, n_words
+        lengths = np.zeros(n_documents + 1, dtype=np.int64)
+        np.cumsum(
+            np.add.reduceat(np.append(data, 0).astype(np.int64), indptr[:-1]) * (np.diff(indptr) > 0),
+            out=lengths[1:],
+        )
+        state["offsets"] = _frozen(lengths, np.int64)
+        state["vocabulary"] = (
+            tuple(f"w{i}" for i in range(n_words))
+            if vocabulary is None
+            else names_of(vocabulary, n_words, "vocabulary", "word", "columns of counts")
+        )
+        state["ids"] = (
+            tuple(map(str, range(n_documents)))
+            if ids is None
+            else names_of(ids, n_documents, "ids", "document id", "documents")
+        )
+        state["responses"] = None if responses is None else responses_of(responses, n_documents)
+        state["response_names"] = column_names(self.responses, response_names, "response")
+        state["covariates"] = None if covariates is None else covariates_of(covariates, n_documents)
+        state["covariate_names"] = column_names(self.covariates, covariate_names, "covariate")
+        if self.covariates is not None and covariate_names is None:
+            state["covariate_names"] = tuple(f"x{p}" for p in range(self.covariates.shape[1]))
+        state["n_unknown"] = _frozen(np.zeros(n_documents) if unknown is None else unknown, np.int64)
+
+    def __setattr__(self, name, value):
+        raise AttributeError(f"a Corpus is immutable: {name} cannot be set; build another one")
+
+    def __setstate__(self, state):
+        for value in state.values():
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False  # pickling forgets it
+        self.__dict__.update(state)
+
+    def __getstate__(self):
+        return {k: v for k, v in self.__dict__.items() if k != "words"}  # expanded again there
+
+    def __repr__(self) -> str:
+        return f"<Corpus of {self.n_documents} documents, {self.n_words} words, {self.n_tokens} tokens>"
+
+    @property
+    def n_tokens(self) -> int:
+        """N, a Python integer: it may be over 2^31."""
+        return int(self.offsets[-1])
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """Tokens of each document, int64 (D,)."""
+        return np.diff(self.offsets)
+
+    @cached_property
+    def words(self) -> np.ndarray:
+        """The word of each token, int32 (N,), document after document, sorted within each.
+
+        Raises
+        ------
+        InputError
+            Before anything is allocated, where the tokens do not fit in memory.
+        """
+        self.check_memory()
+        return _frozen(np.repeat(self._indices, self._data), np.int32)
+
+    def check_memory(self) -> None:
+        """Refuse a corpus whose tokens would not fit in the memory that is free."""
+        needed, free = self.n_tokens * BYTES_PER_TOKEN, memory.available_bytes()
+        if free is not None and needed > free:
+            raise InputError(
+                f"{self.n_tokens} tokens need {needed} bytes of memory ({BYTES_PER_TOKEN} a token), "
+                f"{free} are free; take fewer documents or a smaller vocabulary"
+            )
+
+    def counts(self) -> sp.csr_array:
+        """The counts as CSR (D, V) of int32, rows sorted by word; a copy."""
+        return sp.csr_array(
+            (self._data.copy(), self._indices.copy(), self._indptr.copy()),
+            shape=(self.n_documents, self.n_words),
+        )
+
+    def take(self, rows) -> Corpus:
+        """The corpus of some documents, in the order given, in the same vocabulary.
+
+        Parameters
+        ----------
+        rows : integers from 0 to D-1, each at most once, or booleans (D,)
+        """
+        rows = np.asarray(rows)
+        if rows.dtype.kind == "b":
+            if rows.shape != (self.n_documents,):
+                raise InputError(f"a mask of shape {rows.shape} was given for {self.n_documents} documents")
+            rows = np.flatnonzero(rows)
+        if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iu"):
+            raise InputError(
+                f"rows must be a vector of integers, found {rows.ndim} dimensions of {rows.dtype}"
+            )
+        rows = rows.astype(np.int64)
+        outside = (rows < 0) | (rows >= self.n_documents)
+        if outside.any():
+            raise InputError(f"document {rows[np.argmax(outside)]} is outside 0..{self.n_documents - 1}")
+        sizes = np.diff(self._indptr)[rows]
+        indptr = np.concatenate(([0], np.cumsum(sizes)))
+        entries = np.repeat(self._indptr[rows] - indptr[:-1], sizes) + np.arange(indptr[-1])
+        parts = (indptr, self._indices[entries], self._data[entries], (len(rows), self.n_words))
+        return self._like(parts, rows, self.vocabulary, self.n_unknown[rows])
+
+    def with_vocabulary(self, vocabulary) -> Corpus:
+        """The same documents in the words of another vocabulary.
+
+        Tokens whose word it does not have are left out and counted in `n_unknown`; a document that
+        loses all its tokens stays, empty.
+
+        Parameters
+        ----------
+        vocabulary : sequence of different strings
+        """
+        vocabulary = tuple(vocabulary)
+        if vocabulary == self.vocabulary:
+            return self
+        index = {word: i for i, word in enumerate(vocabulary)}
+        new = np.array([index.get(word, -1) for word in self.vocabulary], dtype=np.int64)
+        columns = new[self._indices]
+        known = columns >= 0
+        rows = np.repeat(np.arange(self.n_documents, dtype=np.int64), np.diff(self._indptr))
+        unknown = self.n_unknown + np.bincount(
+            rows[~known], weights=self._data[~known], minlength=self.n_documents
+        ).astype(np.int64)
+        kept = sp.coo_array(
+            (self._data[known], (rows[known], columns[known])), shape=(self.n_documents, len(vocabulary))
+        )
+        return self._like(canonical(kept), slice(None), vocabulary, unknown)
+
+    def _like(self, parts, rows, vocabulary, unknown) -> Corpus:
+        new = type(self).__new__(type(self))
+        new._set(
+            parts,
+            None if self.responses is None else self.responses[rows],
+            vocabulary,
+            None if self.covariates is None else self.covariates[rows],
+            self.ids if isinstance(rows, slice) else [self.ids[r] for r in rows],
+            self.response_names,
+            self.covariate_names,
+            require_tokens=False,
+            unknown=unknown,
+        )
+        return new
+
+    def digest(self) -> str:
+        """SHA-256 of all content, in hex: equal in every process and on every machine."""
+        h = hashlib.sha256(b"plugsamp corpus 1")
+        h.update(np.array([self.n_documents, self.n_words, len(self._data)], dtype="<i8").tobytes())
+        for array, kind in ((self._indptr, "<i8"), (self._indices, "<i4"), (self._data, "<i4")):
+            h.update(array.astype(kind, copy=False).tobytes())
+        for names in (self.vocabulary, self.ids, self.response_names, self.covariate_names):
+            hash_strings(h, names)
+        for values in (self.responses, self.covariates):
+            hash_values(h, values)
+        return h.hexdigest()
+
+    def vocabulary_digest(self) -> str:
+        """SHA-256 of the vocabulary and its order, in hex."""
+        h = hashlib.sha256(b"plugsamp vocabulary 1")
+        hash_strings(h, self.vocabulary)
+        return h.hexdigest()
+
+
+def _frozen(array, dtype) -> np.ndarray:
+    array = np.array(array, dtype=dtype, order="C")
+    array.flags.writeable = False
+    return array

@@ -1,0 +1,54 @@
+"""What a user did that cannot be read, said precisely."""
+
+from __future__ import annotations
+
+
+class InputError(ValueError):
+    """Input that is refused: where it is, what is wrong, and what would be right.
+
+    Parameters
+    ----------
+    what : str
+        What is wrong, with the offending text, and what would be right.
+    file : path, optional
+    line, column : int, optional
+        From 1. The column is a position in characters, except where the message says otherwise.
+
+    Attributes
+    ----------
+    what, file, line, column : as given, the file as str
+    """
+
+    def __init__(self, what: str, *, file=None, line: int | None = None, column: int | None = None):
+        self.what = what
+        self.file = None if file is None else str(file)
+        self.line = line
+        self.column = column
+        super().__init__(what)
+
+    def __reduce__(self):
+        # Exceptions with keyword-only parts do not survive pickling by themselves (worker processes).
+        return (_again, (self.what, self.file, self.line, self.column))
+
+    def __str__(self) -> str:
+        return place(self.file, self.line, self.column) + self.what
+
+
+def _again(what, file, line, column):
+    return InputError(what, file=file, line=line, column=column)
+
+
+def place(file=None, line=None, column=None) -> str:
+    """``"file, line 3, column 5: "`` of the parts that are known."""
+    parts = []
+    if file is not None:
+        parts.append(str(file))
+    if line is not None:
+        parts.append(f"line {line}")
+    if column is not None:
+        parts.append(f"column {column}")
+    return ", ".join(parts) + ": " if parts else ""
+
+
+class InputWarning(UserWarning):
+    """Input that is taken, though in a way the user should know of."""
