@@ -10,7 +10,6 @@
 #define L_WIDTH 16
 
 #if defined(__GNUC__)
-#pragma GCC diagnostic ignored "-Wpsabi"
 #define L_INLINE static inline __attribute__((always_inline))
 #define L_RESTRICT __restrict__
 #define l_prefetch(p) __builtin_prefetch((const void *)(p), 0, 3)
@@ -28,8 +27,9 @@ L_INLINE lf l_add(lf a, lf b) { return a + b; }
 L_INLINE lf l_sub(lf a, lf b) { return a - b; }
 L_INLINE lf l_mul(lf a, lf b) { return a * b; }
 L_INLINE lf l_div(lf a, lf b) { return a / b; }
-L_INLINE lf l_max(lf a, lf b) { return a > b ? a : b; }
-L_INLINE lf l_min(lf a, lf b) { return a < b ? a : b; }
+L_INLINE lf l_pick(li m, lf a, lf b) { return (lf)(((li)a & m) | ((li)b & ~m)); }
+L_INLINE lf l_max(lf a, lf b) { return l_pick(a > b, a, b); }
+L_INLINE lf l_min(lf a, lf b) { return l_pick(a < b, a, b); }
 #define L_SHUFFLE(v, ...) __builtin_shuffle((v), (li){__VA_ARGS__})
 #if defined(__clang__)
 #undef L_SHUFFLE
