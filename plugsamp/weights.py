@@ -6,7 +6,6 @@ Lambda_c = Lambda0_c + sum_d omega_dc u_d u_d^T and linear term b_c = sum_d kapp
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -32,11 +31,24 @@ class WeightError(ArithmeticError):
     """The weights of an output cannot be drawn; the message names the output and the reason."""
 
 
-@dataclass(frozen=True)
 class Design:
     """The features u of all documents: topic proportions (sparse), covariates and intercept (dense).
 
-    Made by `from_counts`. Columns are in the order of eta: topics, covariates, intercept.
+    Columns are in the order of eta: topics, covariates, intercept. Not changed once made.
+
+    Parameters
+    ----------
+    indptr : int (D+1,)
+    topics : int (nnz,)
+        Topics present in each document, in any order, each at most once a document.
+    counts : int (nnz,)
+        n_dk.
+    lengths : int (D,)
+        N_d. An empty document has zbar = 0.
+    n_topics : int
+    covariates : float64 (D, P), optional
+    intercept : bool
+        Append a column of ones.
 
     Attributes
     ----------
@@ -45,81 +57,47 @@ class Design:
     column_ptr, column_documents, column_positions, column_values
         The same by topic, documents ascending; positions point into the row form.
     dense : float64 (D, P) or (D, P+1)
-    n_topics : int
-    intercept : bool
-        Whether the last column is the intercept.
+
+    Raises
+    ------
+    ValueError
+        For arrays that do not fit together.
     """
 
-    indptr: np.ndarray
-    topics: np.ndarray
-    values: np.ndarray
-    column_ptr: np.ndarray
-    column_documents: np.ndarray
-    column_positions: np.ndarray
-    column_values: np.ndarray
-    dense: np.ndarray
-    n_topics: int
-    intercept: bool
-
-    @classmethod
-    def from_counts(cls, indptr, topics, counts, n_topics, covariates=None, intercept=False) -> Design:
-        """The design of the current topic assignments.
-
-        Parameters
-        ----------
-        indptr : int (D+1,)
-        topics : int (nnz,)
-            Topics present in each document, in any order, each at most once a document.
-        counts : int (nnz,)
-            n_dk; a document's length is their sum. An empty document has zbar = 0.
-        n_topics : int
-        covariates : float64 (D, P), optional
-        intercept : bool
-            Append a column of ones.
-
-        Raises
-        ------
-        ValueError
-            For arrays that do not fit together.
-        """
-        indptr = np.ascontiguousarray(indptr, dtype=np.int64)
-        topics = np.ascontiguousarray(topics, dtype=np.int32)
-        n_documents = len(indptr) - 1
-        sizes = np.diff(indptr)
-        if n_documents < 0 or indptr[0] != 0 or indptr[-1] != len(topics) or (sizes < 0).any():
+    def __init__(self, indptr, topics, counts, lengths, n_topics, covariates=None, intercept=False):
+        self.n_topics, self.intercept = int(n_topics), bool(intercept)
+        self.indptr = np.ascontiguousarray(indptr, dtype=np.int64)
+        self.topics = np.ascontiguousarray(topics, dtype=np.int32)
+        sizes = np.diff(self.indptr)
+        if len(self.indptr) < 1 or self.indptr[0] != 0 or self.indptr[-1] != len(topics) or (sizes < 0).any():
             raise ValueError("design: indptr must ascend from 0 to the number of entries")
         if len(counts) != len(topics):
             raise ValueError(f"design: {len(counts)} counts for {len(topics)} topics")
-        if len(topics) and (topics.min() < 0 or topics.max() >= n_topics):
+        if len(lengths) != len(sizes):
+            raise ValueError(f"design: {len(lengths)} lengths for {len(sizes)} documents")
+        if len(topics) and (self.topics.min() < 0 or self.topics.max() >= n_topics):
             raise ValueError(f"design: topics must lie in 0..{n_topics - 1}")
-        counts = np.asarray(counts, dtype=float)
-        # Sums of whole numbers are exact in float64, in any order.
-        running = np.concatenate([[0.0], np.cumsum(counts)])
-        lengths = running[indptr[1:]] - running[indptr[:-1]]
-        inverse = np.divide(1.0, lengths, out=np.zeros(n_documents), where=lengths > 0)
-        values = counts * np.repeat(inverse, sizes)
-        dense = _dense(covariates, intercept, n_documents)
-        column_ptr, documents, positions, by_column, ascending = _transposed(indptr, topics, values, n_topics)
-        if not ascending:
-            order = np.lexsort((topics, np.repeat(np.arange(n_documents), sizes)))
-            topics, values = topics[order], values[order]
-            column_ptr, documents, positions, by_column, ascending = _transposed(
-                indptr, topics, values, n_topics
-            )
-            if not ascending:
+        lengths = np.asarray(lengths, dtype=float)
+        inverse = np.divide(1.0, lengths, out=np.zeros(len(sizes)), where=lengths > 0)
+        self.values = counts * np.repeat(inverse, sizes)
+        self.dense = _dense(covariates, intercept, len(sizes))
+        if not self._transpose():
+            order = np.lexsort((self.topics, np.repeat(np.arange(len(sizes)), sizes)))
+            self.topics, self.values = self.topics[order], self.values[order]
+            if not self._transpose():
                 raise ValueError("design: a topic occurs twice in one document")
-        return cls(
-            indptr,
-            topics,
-            values,
-            column_ptr,
-            documents,
-            positions,
-            by_column,
-            dense,
-            n_topics,
-            bool(intercept),
-        )
+
+    def _transpose(self) -> bool:
+        """Fill the column form; False where some row's topics do not ascend."""
+        n = len(self.topics)
+        self.column_ptr = np.empty(self.n_topics + 1, dtype=np.int64)
+        self.column_documents = np.empty(n, dtype=np.int32)
+        self.column_positions = np.empty(n, dtype=np.int64)
+        self.column_values = np.empty(n)
+        return _compiled.transpose(
+            self.indptr, self.topics, self.values,
+            self.column_ptr, self.column_documents, self.column_positions, self.column_values,
+        )  # fmt: skip
 
     @property
     def n_documents(self) -> int:
@@ -129,14 +107,6 @@ class Design:
     def n_features(self) -> int:
         """J = K + P, and one more with an intercept."""
         return self.n_topics + self.dense.shape[1]
-
-    @property
-    def shrunk(self) -> np.ndarray:
-        """False for the intercept: bool (J,), as the weight priors take it."""
-        shrunk = np.ones(self.n_features, dtype=bool)
-        if self.intercept:
-            shrunk[-1] = False
-        return shrunk
 
     def predictor(self, eta) -> np.ndarray:
         """f = u eta^T, float64 (D, C), from weights (C, J); sums in a fixed order."""
@@ -159,15 +129,6 @@ def _dense(covariates, intercept, n_documents) -> np.ndarray:
     if intercept:
         columns.append(np.ones((n_documents, 1)))
     return np.ascontiguousarray(np.hstack(columns)) if columns else np.empty((n_documents, 0))
-
-
-def _transposed(indptr, topics, values, n_topics):
-    column_ptr = np.empty(n_topics + 1, dtype=np.int64)
-    documents = np.empty(len(topics), dtype=np.int32)
-    positions = np.empty(len(topics), dtype=np.int64)
-    by_column = np.empty(len(topics))
-    ascending = _compiled.transpose(indptr, topics, values, column_ptr, documents, positions, by_column)
-    return column_ptr, documents, positions, by_column, ascending
 
 
 def choose_method(method: str, n_features: int) -> str:
@@ -198,13 +159,14 @@ def update_outputs(
     outputs,
     prior: WeightPrior,
     prior_state: dict,
-    *,
+    shrunk,
     seed: int,
     sweep: int,
+    *,
     method: str = "auto",
     passes: int = 1,
 ) -> None:
-    """Draw the weights of some outputs and then their shrinkage, in place.
+    """Draw the weights of some outputs, in place.
 
     An output's draws depend on its own kappa, omega, weights and stream alone, to the last bit: not on
     which outputs are updated together, nor on how many threads BLAS would use.
@@ -220,7 +182,8 @@ def update_outputs(
         Which outputs; they are worked on eight at a time.
     prior : WeightPrior
     prior_state : dict
-        Changed in place by ``prior.update``.
+    shrunk : bool (J,)
+        False for the intercept.
     seed, sweep : int
         Key of the streams.
     method : {"auto", "block", "coordinate"}
@@ -240,7 +203,6 @@ def update_outputs(
     if passes < 1:
         raise ValueError(f"weight_passes must be 1 or more, not {passes}")
     outputs = np.asarray(outputs, dtype=np.int64)
-    shrunk = design.shrunk
     for start in range(0, len(outputs), GROUP):
         chosen = outputs[start : start + GROUP]
         _check_finite("kappa", kappa, chosen)
@@ -258,7 +220,6 @@ def update_outputs(
                     f"{method} update (largest omega {np.max(omega[:, c]):.3g})"
                 )
             eta[c] = weights
-            prior.update(prior_state, c, shrunk, eta[c], stream(seed, Purpose.SHRINKAGE, sweep, c))
 
 
 def _check_finite(name, values, chosen) -> None:

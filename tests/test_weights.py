@@ -31,7 +31,7 @@ def problem(n_documents=60, n_topics=4, n_outputs=3, n_covariates=0, intercept=F
     counts[1, -1] = 1
     covariates = rng.normal(size=(n_documents, n_covariates)) if n_covariates else None
     rows = sparse.csr_array(counts)
-    design = Design.from_counts(rows.indptr, rows.indices, rows.data, n_topics, covariates, intercept)
+    design = Design(rows.indptr, rows.indices, rows.data, counts.sum(1), n_topics, covariates, intercept)
     lengths = counts.sum(1, keepdims=True)
     u = [np.divide(counts, lengths, out=np.zeros(counts.shape), where=lengths > 0)]
     if covariates is not None:
@@ -46,7 +46,11 @@ def problem(n_documents=60, n_topics=4, n_outputs=3, n_covariates=0, intercept=F
 
 
 def update(design, kappa, omega, eta, outputs, seed=0, sweep=0, **options):
-    update_outputs(design, kappa, omega, eta, outputs, PRIOR, {}, seed=seed, sweep=sweep, **options)
+    update_outputs(design, kappa, omega, eta, outputs, PRIOR, {}, shrunk(design), seed, sweep, **options)
+
+
+def shrunk(design):
+    return np.arange(design.n_features) < design.n_features - design.intercept
 
 
 SHAPES = [
@@ -96,7 +100,7 @@ def test_draws_have_the_moments_of_the_conditional(shape, method, passes):
         kept[sweep] = eta
     kept = kept[20:]
     for c in range(len(eta)):
-        precision = u.T @ (omega[:, [c]] * u) + np.diag(PRIOR.precision({}, c, design.shrunk))
+        precision = u.T @ (omega[:, [c]] * u) + np.diag(PRIOR.precision({}, c, shrunk(design)))
         mean, covariance = np.linalg.solve(precision, u.T @ kappa[:, c]), np.linalg.inv(precision)
         # Six standard errors, those of coordinate draws widened for what eight passes leave correlated.
         error = (6 if method == "block" else 9) / np.sqrt(len(kept))
@@ -107,7 +111,7 @@ def test_draws_have_the_moments_of_the_conditional(shape, method, passes):
 
 
 def test_a_coordinate_pass_over_one_feature_is_the_joint_draw():
-    design, u, kappa, omega = problem(n_topics=1, n_outputs=2)
+    design, _, kappa, omega = problem(n_topics=1, n_outputs=2)
     drawn = []
     for method in ("block", "coordinate"):
         eta = np.full((2, 1), 5.0)
@@ -160,15 +164,15 @@ def test_without_responses_or_without_tokens_the_prior_is_drawn(method):
     design, u, kappa, omega = problem(n_outputs=1)
     eta = np.zeros((1, u.shape[1]))
     update(design, 0 * kappa, 0 * omega, eta, [0], method=method)
-    empty = Design.from_counts(np.zeros(len(u) + 1, dtype=int), [], [], 4)
+    empty = Design(np.zeros(len(u) + 1, dtype=int), [], [], np.zeros(len(u)), 4)
     again = np.zeros((1, 4))
     update(empty, kappa, omega, again, [0], method=method)
     assert np.array_equal(eta, again) and np.isfinite(eta).all() and (eta != 0).all()
 
 
 def test_topics_of_a_row_may_come_in_any_order():
-    tidy = Design.from_counts([0, 3, 5], [0, 2, 3, 1, 2], [1, 2, 3, 4, 5], 4)
-    mixed = Design.from_counts([0, 3, 5], [3, 0, 2, 2, 1], [3, 1, 2, 5, 4], 4)
+    tidy = Design([0, 3, 5], [0, 2, 3, 1, 2], [1, 2, 3, 4, 5], [6, 9], 4)
+    mixed = Design([0, 3, 5], [3, 0, 2, 2, 1], [3, 1, 2, 5, 4], [6, 9], 4)
     for name in ("topics", "values", "column_ptr", "column_documents", "column_positions", "column_values"):
         assert np.array_equal(getattr(tidy, name), getattr(mixed, name)), name
 
@@ -176,21 +180,22 @@ def test_topics_of_a_row_may_come_in_any_order():
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        (([0, 2], [1, 1], [1, 1], 3), "twice"),
-        (([0, 1], [3], [1], 3), r"0\.\.2"),
-        (([0, 2], [1], [1], 3), "indptr"),
-        (([0, 1], [1], [1, 2], 3), "2 counts for 1"),
-        (([0, 1], [1], [1], 3, np.ones((2, 1))), "covariates"),
+        (([0, 2], [1, 1], [1, 1], [2], 3), "twice"),
+        (([0, 1], [3], [1], [1], 3), r"0\.\.2"),
+        (([0, 2], [1], [1], [1], 3), "indptr"),
+        (([0, 1], [1], [1, 2], [3], 3), "2 counts for 1"),
+        (([0, 1], [1], [1], [1, 1], 3), "2 lengths for 1"),
+        (([0, 1], [1], [1], [1], 3, np.ones((2, 1))), "covariates"),
     ],
 )
 def test_design_refuses_what_does_not_fit(arguments, message):
     with pytest.raises(ValueError, match=message):
-        Design.from_counts(*arguments)
+        Design(*arguments)
 
 
 @pytest.mark.parametrize("method", ["block", "coordinate"])
 def test_huge_weights_and_unused_topics_stay_finite(method):
-    design = Design.from_counts([0, 1, 2, 3], [0, 0, 0], [3, 5, 2], 3)
+    design = Design([0, 1, 2, 3], [0, 0, 0], [3, 5, 2], [3, 5, 2], 3)
     omega = np.array([[1e18], [1e-18], [1.0]])
     eta = np.full((1, 3), 1e6)
     update(design, omega, omega, eta, [0], method=method, passes=3)

@@ -35,22 +35,12 @@ def main(n_topics=100, n_outputs=20, n_documents=11_314, n_tokens=1_954_752):
     eta = rng.normal(size=(n_outputs, n_topics))
 
     def make():
-        return Design.from_counts(counts.indptr, counts.indices, counts.data, n_topics)
+        return Design(counts.indptr, counts.indices, counts.data, counts.sum(axis=1), n_topics)
 
     def update(method, passes=1):
-        update_outputs(
-            design,
-            kappa,
-            omega,
-            eta,
-            range(n_outputs),
-            Normal(),
-            {},
-            seed=0,
-            sweep=0,
-            method=method,
-            passes=passes,
-        )
+        options = {"method": method, "passes": passes}
+        shrunk = np.ones(n_topics, dtype=bool)
+        update_outputs(design, kappa, omega, eta, range(n_outputs), Normal(), {}, shrunk, 0, 0, **options)
 
     design = make()
     pairs = (np.diff(counts.indptr) * (np.diff(counts.indptr) + 1) // 2).sum()
