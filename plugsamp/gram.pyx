@@ -1,0 +1,203 @@
+"""Sums over documents for the weights: Gram matrices, coordinate passes, linear predictors.
+
+Everything is done for `LANES` = 8 outputs at once: one cache line of doubles, one or two vector
+registers. Each lane does the same operations in the same order whatever the other lanes hold, so an
+output's numbers do not depend on how outputs are grouped.
+"""
+
+from libc.stdint cimport int32_t, int64_t
+from libc.math cimport sqrt
+
+cdef extern from "plugsamp/doubles.h" nogil:
+    ctypedef struct d8:
+        pass
+    d8 d_load(const double*)
+    void d_store(double*, d8)
+    d8 d_set(double)
+    d8 d_add(d8, d8)
+    d8 d_sub(d8, d8)
+    d8 d_mul(d8, d8)
+    void d_add_sparse(double*, d8, const int32_t*, const double*, int64_t, int64_t)
+    void d_add_dense(double*, d8, const double*, int64_t, int64_t)
+
+
+def transpose(const int64_t[::1] indptr, const int32_t[::1] topics, const double[::1] values,
+              int64_t[::1] column_ptr, int32_t[::1] column_documents, int64_t[::1] column_positions,
+              double[::1] column_values):
+    """Fill the column form (K columns) of a row form, documents ascending within a column.
+
+    ``column_positions`` says where in the row form an entry stands. Returns False, with nothing to be
+    used, where the topics of some row are not strictly ascending.
+    """
+    cdef Py_ssize_t n_documents = indptr.shape[0] - 1
+    cdef Py_ssize_t n_columns = column_ptr.shape[0] - 1
+    cdef Py_ssize_t d, j
+    cdef int64_t p, q, total = 0, size
+    cdef int32_t topic, last
+    cdef bint sorted_rows = True
+    with nogil:
+        for j in range(n_columns + 1):
+            column_ptr[j] = 0
+        for d in range(n_documents):
+            last = -1
+            for p in range(indptr[d], indptr[d + 1]):
+                topic = topics[p]
+                if topic <= last:
+                    sorted_rows = False
+                last = topic
+                column_ptr[topic] += 1
+        for j in range(n_columns):
+            size = column_ptr[j]
+            column_ptr[j] = total
+            total += size
+        for d in range(n_documents):
+            for p in range(indptr[d], indptr[d + 1]):
+                q = column_ptr[topics[p]]
+                column_ptr[topics[p]] = q + 1
+                column_documents[q] = <int32_t>d
+                column_positions[q] = p
+                column_values[q] = values[p]
+        # Each start has moved to its column's end: shift back.
+        for j in range(n_columns, 0, -1):
+            column_ptr[j] = column_ptr[j - 1]
+        column_ptr[0] = 0
+    return bool(sorted_rows)
+
+
+def predictor(const int64_t[::1] indptr, const int32_t[::1] topics, const double[::1] values,
+              const double[:, ::1] dense, const double[:, ::1] weights, double[:, ::1] out):
+    """out (D, L) = u_d . weights (J, L), topics first and then the dense columns, L a multiple of 8."""
+    cdef Py_ssize_t n_documents = indptr.shape[0] - 1
+    cdef Py_ssize_t n_dense = dense.shape[1]
+    cdef Py_ssize_t n_topics = weights.shape[0] - n_dense
+    cdef Py_ssize_t width = weights.shape[1]
+    cdef Py_ssize_t d, block, q
+    cdef int64_t p
+    cdef d8 total
+    with nogil:
+        for d in range(n_documents):
+            for block in range(0, width, 8):
+                total = d_set(0.0)
+                for p in range(indptr[d], indptr[d + 1]):
+                    total = d_add(total, d_mul(d_set(values[p]), d_load(&weights[topics[p], block])))
+                for q in range(n_dense):
+                    total = d_add(total, d_mul(d_set(dense[d, q]), d_load(&weights[n_topics + q, block])))
+                d_store(&out[d, block], total)
+
+
+def gram(const int64_t[::1] indptr, const int32_t[::1] topics, const double[::1] values,
+         const int64_t[::1] column_ptr, const int32_t[::1] column_documents,
+         const int64_t[::1] column_positions, const double[:, ::1] dense,
+         const double[:, ::1] kappa, const double[:, ::1] omega, int64_t[::1] cursors,
+         double[:, :, ::1] precision, double[:, ::1] linear):
+    """Gram matrices of 8 outputs: precision[i, j >= i, c] += sum_d omega_dc u_di u_dj.
+
+    Also linear[i, c] += sum_d kappa_dc u_di. `kappa`, `omega` (D, 8); `cursors` (K,) is scratch.
+
+    A slice of documents at a time, and in it one row i over the documents that hold topic i: the row's
+    sums stay in the nearest cache and the slice in the second. Every sum runs over documents in order.
+    """
+    cdef Py_ssize_t n_topics = column_ptr.shape[0] - 1
+    cdef Py_ssize_t n_documents = indptr.shape[0] - 1
+    cdef Py_ssize_t n_dense = dense.shape[1]
+    cdef Py_ssize_t i, d, first, last
+    cdef int64_t e, p, n_entries
+    cdef d8 b, scale, u
+    cdef double *sums
+    with nogil:
+        for i in range(n_topics):
+            cursors[i] = column_ptr[i]
+        for first in range(0, n_documents, 1024):
+            last = min(first + 1024, n_documents)
+            for i in range(n_topics):
+                e = cursors[i]
+                n_entries = column_ptr[i + 1]
+                sums = &precision[i, 0, 0]
+                b = d_load(&linear[i, 0])
+                while e < n_entries and column_documents[e] < last:
+                    d = column_documents[e]
+                    p = column_positions[e]
+                    u = d_set(values[p])
+                    scale = d_mul(d_load(&omega[d, 0]), u)
+                    b = d_add(b, d_mul(d_load(&kappa[d, 0]), u))
+                    d_add_sparse(sums, scale, &topics[0], &values[0], p, indptr[d + 1])
+                    if n_dense:
+                        d_add_dense(sums + 8 * n_topics, scale, &dense[d, 0], 0, n_dense)
+                    e += 1
+                cursors[i] = e
+                d_store(&linear[i, 0], b)
+            for i in range(n_dense):
+                sums = &precision[n_topics + i, n_topics, 0]
+                b = d_load(&linear[n_topics + i, 0])
+                for d in range(first, last):
+                    u = d_set(dense[d, i])
+                    scale = d_mul(d_load(&omega[d, 0]), u)
+                    b = d_add(b, d_mul(d_load(&kappa[d, 0]), u))
+                    d_add_dense(sums, scale, &dense[d, 0], i, n_dense)
+                d_store(&linear[n_topics + i, 0], b)
+
+
+def coordinate(const int64_t[::1] column_ptr, const int32_t[::1] column_documents,
+               const double[::1] column_values, const double[:, ::1] dense,
+               const double[:, ::1] omega, double[:, ::1] residual, const double[:, ::1] prior,
+               const double[:, :, ::1] noise, double[:, ::1] curvature, double[:, ::1] weights):
+    """Gibbs passes over the coordinates of the weights of 8 outputs (paper 000, section 3.4).
+
+    ``residual`` (D, 8) is kappa - omega f and follows the weights (J, 8); ``prior`` (J, 8) holds prior
+    precisions, ``noise`` (passes, J, 8) standard normals, ``curvature`` (J, 8) is scratch for
+    sum_d omega_d u_dj^2, which no pass changes.
+
+    With it, mu_j = sum_d u_dj residual_d + curvature_j eta_j, tau_j = prior_j + curvature_j.
+    """
+    cdef Py_ssize_t n_topics = column_ptr.shape[0] - 1
+    cdef Py_ssize_t n_documents = residual.shape[0]
+    cdef Py_ssize_t n_dense = dense.shape[1]
+    cdef Py_ssize_t step, j, l, d, q
+    cdef int64_t e
+    cdef d8 mu, c, delta, u, change
+    cdef double moments[8]
+    cdef double steps[8]
+    cdef double tau, new
+    with nogil:
+        for step in range(noise.shape[0]):
+            for j in range(n_topics + n_dense):
+                mu = d_set(0.0)
+                q = j - n_topics
+                if step > 0:  # the curvature is known
+                    if q < 0:
+                        for e in range(column_ptr[j], column_ptr[j + 1]):
+                            d = column_documents[e]
+                            mu = d_add(mu, d_mul(d_load(&residual[d, 0]), d_set(column_values[e])))
+                    else:
+                        for d in range(n_documents):
+                            mu = d_add(mu, d_mul(d_load(&residual[d, 0]), d_set(dense[d, q])))
+                else:
+                    c = d_set(0.0)
+                    if q < 0:
+                        for e in range(column_ptr[j], column_ptr[j + 1]):
+                            d = column_documents[e]
+                            u = d_set(column_values[e])
+                            mu = d_add(mu, d_mul(d_load(&residual[d, 0]), u))
+                            c = d_add(c, d_mul(d_load(&omega[d, 0]), d_mul(u, u)))
+                    else:
+                        for d in range(n_documents):
+                            u = d_set(dense[d, q])
+                            mu = d_add(mu, d_mul(d_load(&residual[d, 0]), u))
+                            c = d_add(c, d_mul(d_load(&omega[d, 0]), d_mul(u, u)))
+                    d_store(&curvature[j, 0], c)
+                d_store(moments, mu)
+                for l in range(8):
+                    tau = prior[j, l] + curvature[j, l]
+                    new = (moments[l] + curvature[j, l] * weights[j, l]) / tau + noise[step, j, l] / sqrt(tau)
+                    steps[l] = new - weights[j, l]
+                    weights[j, l] = new
+                delta = d_load(steps)
+                if q < 0:
+                    for e in range(column_ptr[j], column_ptr[j + 1]):
+                        d = column_documents[e]
+                        change = d_mul(d_load(&omega[d, 0]), d_mul(d_set(column_values[e]), delta))
+                        d_store(&residual[d, 0], d_sub(d_load(&residual[d, 0]), change))
+                else:
+                    for d in range(n_documents):
+                        change = d_mul(d_load(&omega[d, 0]), d_mul(d_set(dense[d, q]), delta))
+                        d_store(&residual[d, 0], d_sub(d_load(&residual[d, 0]), change))

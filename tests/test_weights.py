@@ -1,0 +1,231 @@
+"""Draws of the weights against dense formulas and against each other."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+from threadpoolctl import threadpool_limits
+
+from plugsamp.priors.normal import Normal
+from plugsamp.weights import (
+    GROUP,
+    Design,
+    WeightError,
+    choose_method,
+    draw_gaussian,
+    gram,
+    groups,
+    update_outputs,
+)
+
+PRIOR = Normal(variance=2.0, intercept_variance=50.0)
+
+
+def problem(n_documents=60, n_topics=4, n_outputs=3, n_covariates=0, intercept=False, seed=0):
+    """A random design with empty and one-token documents, and missing responses."""
+    rng = np.random.default_rng(seed)
+    counts = rng.poisson(rng.gamma(0.5, 3.0, size=(n_documents, n_topics)))
+    counts[0] = 0
+    counts[1] = 0
+    counts[1, -1] = 1
+    covariates = rng.normal(size=(n_documents, n_covariates)) if n_covariates else None
+    rows = sparse.csr_array(counts)
+    design = Design(rows.indptr, rows.indices, rows.data, counts.sum(1), n_topics, covariates, intercept)
+    lengths = counts.sum(1, keepdims=True)
+    u = [np.divide(counts, lengths, out=np.zeros(counts.shape), where=lengths > 0)]
+    if covariates is not None:
+        u.append(covariates)
+    if intercept:
+        u.append(np.ones((n_documents, 1)))
+    kappa = rng.normal(size=(n_documents, n_outputs)) * 3
+    omega = rng.gamma(1.0, 2.0, size=(n_documents, n_outputs))
+    missing = rng.random(kappa.shape) < 0.2
+    kappa[missing] = omega[missing] = 0.0
+    return design, np.hstack(u), kappa, omega
+
+
+def update(design, kappa, omega, eta, outputs, seed=0, sweep=0, **options):
+    update_outputs(design, kappa, omega, eta, outputs, PRIOR, {}, shrunk(design), seed, sweep, **options)
+
+
+def shrunk(design):
+    return np.arange(design.n_features) < design.n_features - design.intercept
+
+
+SHAPES = [
+    {},
+    {"n_topics": 1, "n_outputs": 1},
+    {"n_outputs": 11, "n_covariates": 2},
+    {"n_outputs": 9, "intercept": True},
+    {"n_covariates": 3, "intercept": True},
+    {"n_documents": 2_500, "n_topics": 7},  # more than one slice of documents
+]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_gram_and_predictor_are_the_dense_ones(shape):
+    design, u, kappa, omega = problem(**shape)
+    for chosen in groups(kappa.shape[1]):
+        precision, linear = gram(design, kappa, omega, chosen)
+        for lane, c in enumerate(chosen):
+            expected = np.triu(u.T @ (omega[:, [c]] * u))
+            np.testing.assert_allclose(np.triu(precision[:, :, lane]), expected, rtol=1e-12, atol=1e-12)
+            np.testing.assert_allclose(linear[:, lane], u.T @ kappa[:, c], rtol=1e-11, atol=1e-11)
+    eta = np.random.default_rng(1).normal(size=(kappa.shape[1], u.shape[1]))
+    np.testing.assert_allclose(design.predictor(eta), u @ eta.T, rtol=1e-12, atol=1e-12)
+
+
+def test_gaussian_draw_is_mean_plus_a_root_of_the_covariance():
+    rng = np.random.default_rng(2)
+    root = rng.normal(size=(5, 5))
+    matrix, prior, linear = root @ root.T, rng.gamma(1.0, size=5), rng.normal(size=5)
+    precision = matrix + np.diag(prior)
+    mean = draw_gaussian(np.triu(matrix), prior, linear, np.zeros(5), 0)
+    np.testing.assert_allclose(mean, np.linalg.solve(precision, linear), rtol=1e-10)
+    half = np.array([draw_gaussian(np.triu(matrix), prior, linear, e, 0) - mean for e in np.eye(5)]).T
+    np.testing.assert_allclose(half @ half.T, np.linalg.inv(precision), rtol=1e-9)
+
+
+@pytest.mark.parametrize("method, passes", [("block", 1), ("coordinate", 8)])
+@pytest.mark.parametrize(
+    "shape", [{}, {"n_covariates": 2, "intercept": True}, {"n_topics": 1, "n_outputs": 1}]
+)
+def test_draws_have_the_moments_of_the_conditional(shape, method, passes):
+    design, u, kappa, omega = problem(**shape)
+    eta = np.zeros((kappa.shape[1], u.shape[1]))
+    kept = np.empty((3_000, *eta.shape))
+    for sweep in range(len(kept)):
+        update(design, kappa, omega, eta, range(len(eta)), 3, sweep, method=method, passes=passes)
+        kept[sweep] = eta
+    kept = kept[20:]
+    for c in range(len(eta)):
+        precision = u.T @ (omega[:, [c]] * u) + np.diag(PRIOR.precision({}, c, shrunk(design)))
+        mean, covariance = np.linalg.solve(precision, u.T @ kappa[:, c]), np.linalg.inv(precision)
+        # Six standard errors, those of coordinate draws widened for what eight passes leave correlated.
+        error = (6 if method == "block" else 9) / np.sqrt(len(kept))
+        deviation = np.sqrt(np.diag(covariance))
+        assert (np.abs(kept[:, c].mean(0) - mean) < error * deviation).all()
+        found = np.atleast_2d(np.cov(kept[:, c].T))
+        assert (np.abs(found - covariance) < 1.5 * error * np.outer(deviation, deviation)).all()
+
+
+def test_a_coordinate_pass_over_one_feature_is_the_joint_draw():
+    design, _, kappa, omega = problem(n_topics=1, n_outputs=2)
+    drawn = []
+    for method in ("block", "coordinate"):
+        eta = np.full((2, 1), 5.0)
+        update(design, kappa, omega, eta, [0, 1], method=method)
+        drawn.append(eta)
+    np.testing.assert_allclose(drawn[0], drawn[1], rtol=1e-12)
+
+
+@pytest.mark.parametrize("method", ["block", "coordinate"])
+def test_bits_do_not_depend_on_the_grouping_or_on_threads(method):
+    design, u, kappa, omega = problem(300, n_topics=90, n_outputs=GROUP + 5, n_covariates=1)
+    start = np.random.default_rng(5).normal(size=(kappa.shape[1], u.shape[1]))
+    partitions = (
+        [list(range(13))],
+        [[c] for c in range(13)],
+        [[12, 0, 5], list(range(1, 5)), list(range(6, 12))],
+    )
+    results = []
+    for partition in partitions:
+        for threads in (1, 2):
+            eta = start.copy()
+            with threadpool_limits(threads, user_api="blas"):
+                for outputs in partition:
+                    update(design, kappa, omega, eta, outputs, sweep=4, method=method, passes=2)
+            results.append(eta)
+    for other in results[1:]:
+        assert np.array_equal(results[0], other)
+
+
+def test_streams_differ_by_seed_sweep_and_output():
+    design, u, kappa, omega = problem(n_outputs=2)
+    kappa[:, 1], omega[:, 1] = kappa[:, 0], omega[:, 0]
+    seen = set()
+    for seed, sweep in ((0, 0), (0, 1), (1, 0)):
+        eta = np.zeros((2, u.shape[1]))
+        update(design, kappa, omega, eta, [0, 1], seed, sweep)
+        seen |= {eta[0].tobytes(), eta[1].tobytes()}
+    assert len(seen) == 6
+
+
+def test_only_the_outputs_asked_for_change():
+    design, u, kappa, omega = problem(n_outputs=3)
+    eta = np.full((3, u.shape[1]), 7.0)
+    update(design, kappa, omega, eta, [1])
+    assert (eta[[0, 2]] == 7.0).all() and (eta[1] != 7.0).all()
+
+
+@pytest.mark.parametrize("method", ["block", "coordinate"])
+def test_without_responses_or_without_tokens_the_prior_is_drawn(method):
+    design, u, kappa, omega = problem(n_outputs=1)
+    eta = np.zeros((1, u.shape[1]))
+    update(design, 0 * kappa, 0 * omega, eta, [0], method=method)
+    empty = Design(np.zeros(len(u) + 1, dtype=int), [], [], np.zeros(len(u)), 4)
+    again = np.zeros((1, 4))
+    update(empty, kappa, omega, again, [0], method=method)
+    assert np.array_equal(eta, again) and np.isfinite(eta).all() and (eta != 0).all()
+
+
+def test_topics_of_a_row_may_come_in_any_order():
+    tidy = Design([0, 3, 5], [0, 2, 3, 1, 2], [1, 2, 3, 4, 5], [6, 9], 4)
+    mixed = Design([0, 3, 5], [3, 0, 2, 2, 1], [3, 1, 2, 5, 4], [6, 9], 4)
+    for name in ("topics", "values", "column_ptr", "column_documents", "column_positions", "column_values"):
+        assert np.array_equal(getattr(tidy, name), getattr(mixed, name)), name
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (([0, 2], [1, 1], [1, 1], [2], 3), "twice"),
+        (([0, 1], [3], [1], [1], 3), r"0\.\.2"),
+        (([0, 2], [1], [1], [1], 3), "indptr"),
+        (([0, 1], [1], [1, 2], [3], 3), "2 counts for 1"),
+        (([0, 1], [1], [1], [1, 1], 3), "2 lengths for 1"),
+        (([0, 1], [1], [1], [1], 3, np.ones((2, 1))), "covariates"),
+    ],
+)
+def test_design_refuses_what_does_not_fit(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        Design(*arguments)
+
+
+@pytest.mark.parametrize("method", ["block", "coordinate"])
+def test_huge_weights_and_unused_topics_stay_finite(method):
+    design = Design([0, 1, 2, 3], [0, 0, 0], [3, 5, 2], [3, 5, 2], 3)
+    omega = np.array([[1e18], [1e-18], [1.0]])
+    eta = np.full((1, 3), 1e6)
+    update(design, omega, omega, eta, [0], method=method, passes=3)
+    assert np.isfinite(eta).all()
+    assert abs(eta[0, 0] - 1.0) < 1e-6
+
+
+def test_bad_numbers_are_named():
+    design, u, kappa, omega = problem()
+    eta = np.zeros((3, u.shape[1]))
+    bad = omega.copy()
+    bad[17, 2] = np.nan
+    with pytest.raises(WeightError, match="output 2: omega of document 17 is nan"):
+        update(design, kappa, bad, eta, [0, 2])
+    with pytest.raises(WeightError, match=r"output 1: .*positive definite"):
+        update(design, kappa, -1e3 * omega, eta, [1], method="block")
+    assert (eta == 0).all()
+
+
+def test_a_matrix_that_misses_definiteness_by_rounding_is_helped_once():
+    drawn = draw_gaussian(np.triu(np.ones((3, 3))), np.full(3, -1e-14), np.ones(3), np.zeros(3), 0)
+    assert np.isfinite(drawn).all()
+
+
+def test_methods():
+    assert choose_method("auto", 20) == "block"
+    assert choose_method("auto", 5_000) == "coordinate"
+    assert choose_method("coordinate", 20) == "coordinate"
+    with pytest.raises(ValueError, match="'gibbs'"):
+        choose_method("gibbs", 3)
+    design, _, kappa, omega = problem()
+    with pytest.raises(ValueError, match="weight_passes"):
+        update(design, kappa, omega, np.zeros((3, 4)), [0], passes=0)

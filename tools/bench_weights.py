@@ -1,0 +1,61 @@
+"""Times the weight updates on a design like that of 20ng_counts late in a run.
+
+python tools/bench_weights.py [topics] [outputs]
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+
+import numpy as np
+from scipy import sparse
+
+from plugsamp.priors.normal import Normal
+from plugsamp.weights import Design, gram, groups, update_outputs
+
+
+def best(function, repeats=7) -> float:
+    times = []
+    for _ in range(repeats):
+        start = time.process_time()
+        function()
+        times.append(time.process_time() - start)
+    return 1e3 * min(times)
+
+
+def main(n_topics=100, n_outputs=20, n_documents=11_314, n_tokens=1_954_752):
+    rng = np.random.default_rng(0)
+    lengths = rng.lognormal(0.0, 0.9, n_documents)
+    lengths = np.maximum(1, lengths * n_tokens / lengths.sum()).astype(int)
+    theta = rng.gamma(14.0 / n_topics, size=(n_documents, n_topics)) + 1e-12
+    counts = sparse.csr_array(rng.multinomial(lengths, theta / theta.sum(1, keepdims=True)))
+    kappa = rng.normal(size=(n_documents, n_outputs)) * 100
+    omega = rng.gamma(1.0, size=(n_documents, n_outputs)) * 100
+    eta = rng.normal(size=(n_outputs, n_topics))
+
+    def make():
+        return Design(counts.indptr, counts.indices, counts.data, counts.sum(axis=1), n_topics)
+
+    def update(method, passes=1):
+        options = {"method": method, "passes": passes}
+        shrunk = np.ones(n_topics, dtype=bool)
+        update_outputs(design, kappa, omega, eta, range(n_outputs), Normal(), {}, shrunk, 0, 0, **options)
+
+    design = make()
+    pairs = (np.diff(counts.indptr) * (np.diff(counts.indptr) + 1) // 2).sum()
+    print(f"K={n_topics} C={n_outputs} nnz={counts.nnz} pairs={pairs / 1e6:.1f}M; ms and ns a token")
+    for name, function in (
+        ("design", make),
+        ("linear predictor", lambda: design.predictor(eta)),
+        ("gram", lambda: [gram(design, kappa, omega, g) for g in groups(n_outputs)]),
+        ("block", lambda: update("block")),
+        ("coordinate, 1 pass", lambda: update("coordinate", 1)),
+        ("coordinate, 2 passes", lambda: update("coordinate", 2)),
+    ):
+        ms = best(function)
+        print(f"  {name:22} {ms:8.2f} {1e6 * ms / counts.sum():8.2f}")
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:]))
