@@ -10,7 +10,6 @@ import numpy as np
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
-from plugsamp import diagnostics
 from plugsamp.backends.serial import Serial
 from plugsamp.phases import Phases
 from plugsamp.random.draws import Purpose, stream, stream_key
@@ -348,4 +347,6 @@ class Chain:
 
     def log_joint(self) -> dict[str, float]:
         """The log posterior up to a constant, in named parts (MODEL section 8)."""
+        from plugsamp import diagnostics
+
         return diagnostics.log_joint(self)

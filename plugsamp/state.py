@@ -94,6 +94,8 @@ class State:
         """Lay eta out for the token kernels."""
         topics = self.eta[:, : self.n_topics]
         self.eta_by_output[:, : self.n_topics] = topics
+        # the padding repeats topic 0, so it never widens the range of a document's scores
+        self.eta_by_output[:, self.n_topics :] = topics[:, :1]
         self.eta_by_topic[:, : self.n_outputs] = topics.T
         self._eta_topics = np.ascontiguousarray(topics.T)
 

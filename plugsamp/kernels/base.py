@@ -12,11 +12,16 @@ from plugsamp.state import State
 
 @dataclass
 class BlockReport:
-    """What the update of a block did: tokens that changed topic, and (tried, accepted) by proposal."""
+    """What the update of a block did.
+
+    moved : tokens that changed topic
+    proposals : (tried, accepted) by proposal
+    forms : tokens drawn by a slower form of the same conditional, for its range or its digits
+    """
 
     moved: int = 0
     proposals: dict[str, tuple[int, int]] = field(default_factory=dict)
-    logarithmic: int = 0
+    forms: dict[str, int] = field(default_factory=dict)
 
 
 class Sampler(ABC):

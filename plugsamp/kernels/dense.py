@@ -40,8 +40,8 @@ class _DenseSampler(Sampler):
         )  # fmt: skip
 
     def sample(self, first: int, last: int, key: int) -> BlockReport:
-        moved, logarithmic = self._call(first, last, key)
-        return BlockReport(moved, logarithmic=logarithmic)
+        moved, sums, doubles = self._call(first, last, key)
+        return BlockReport(moved, forms={"sum": sums, "double": doubles})
 
     def transition(self, document: int, position: int) -> np.ndarray:
         n_topics = self.state.n_topics

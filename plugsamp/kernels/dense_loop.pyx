@@ -2,43 +2,46 @@
 
     p(z_di = k | rest)  ∝  (n_dk + α_k) · g_kw · exp(s_dk)        all without token i (MODEL section 3)
 
-The response factor is kept as X = exp(S), S_k the log-weight with *all* tokens of the document in place,
-and rows G_o[k] = Σ_c ω_dc η_oc η_kc / N_d², made once for each topic o that the document meets. Taking a
-token of topic o out adds G_o to S, putting one in subtracts it; so the weight of k is
-a_k · X_k · exp(G_ok) · g_kw: no loop over outputs and no exp a token.
+The response factor is kept as S, the log-weights s_dk with *all* tokens of the document in place, and rows
+G_o[k] = Σ_c ω_dc η_oc η_kc / N_d², made once for each topic o that the document meets: taking a token of
+topic o out adds G_o to S, putting one in subtracts it. So the weight of k is a_k · g_kw · exp(S_k + G_ok):
+no loop over outputs a token. Three forms of it, by what a document's scores are like:
 
-X drifts multiplicatively, hence it is made anew after a number of moves that keeps the drift within
-float range. Documents where single steps are too large for that (short ones under a high cost) take the
-same conditional in double logarithms.
+- PRODUCT, nearly always: exp(S) · exp(G_o), both kept, so that there is no exp a token either;
+- SUM, where that product could leave the range of floats: exp(S + G_o) a token;
+- DOUBLE, where scores are so large that floats lack the digits (short documents under a high cost).
 """
 from libc.math cimport exp, log
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t
-from libc.stdlib cimport calloc, free
+from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
 from plugsamp.kernels.lanes cimport *
 from plugsamp.random.streams cimport Stream, open_stream, uniform
 
 cdef enum:
-    REFRESH = 64        # moves between two fresh X, at most
-cdef float DRIFT = 20   # how far log X may wander in between
-cdef float RANGE = 45   # how far apart the log X of a document may lie in the float path
+    REFRESH = 64        # moves between two fresh S, at most
+    PRODUCT, SUM, DOUBLE
+cdef float PRODUCT_RANGE = 40, SUM_RANGE = 1000
 
 cdef struct Work:
     # one document's working set, K padded to `stride`
     int n_topics, stride, n_outputs
     int32_t* n          # n_dk
     float* a            # n_dk + alpha_k
-    float* x            # X
-    float* xi           # a_k X_k / (n_k + beta_bar): everything but the word's own factor
+    float* x            # exp(S_k), the largest 1; or 1
+    float* xi           # everything but the word's own factor and the row's: a_k exp(S_k) / (n_k + beta_bar)
     float* inverse      # 1 / (n_k + beta_bar), or 1 where Phi is a variable
     float* w            # the weights of one token
-    float* rows         # exp(G_o), a row a topic
+    float* rows         # G_o, a row a topic
+    float* exp_rows     # exp(G_o)
     float* scores       # S
     double* log_weight
     double* s64         # S in double, for the logarithmic path
     int32_t* stamp      # the document for which rows[o] was made
-    double* f           # linear predictor, all tokens in
+    float* coefficient  # ω_dc η_oc / N_d² of one topic o
+    float top           # the largest S
+    float step          # the largest G_kk
     float* quadratic    # ω_dc / N_d²
     float* linear       # (κ_dc - ω_dc f_dc) / N_d
     double* r64
@@ -51,35 +54,36 @@ cdef void* room(size_t n, size_t size, size_t* failed) noexcept nogil:
     return p
 
 
-cdef int fill_row(Work* q, int o, const float* eta_c, int32_t stamp) noexcept nogil:
-    """exp(G_o), unless the document has it already. `eta_c` is (C, stride)."""
+cdef void fill_row(Work* q, int o, const float* eta_c, int32_t stamp) noexcept nogil:
+    """G_o and its exp, unless the document has them already. `eta_c` is (C, stride)."""
     cdef int g, c
     cdef float* row = q.rows + <size_t>o * q.stride
+    cdef float* exp_row = q.exp_rows + <size_t>o * q.stride
     cdef lf s
     if q.stamp[o] == stamp:
-        return 0
+        return
     q.stamp[o] = stamp
+    for c in range(q.n_outputs):
+        q.coefficient[c] = q.quadratic[c] * eta_c[c * q.stride + o]
     for g in range(0, q.stride, 16):
         s = l_set(0)
         for c in range(q.n_outputs):
-            s = l_add(s, l_mul(l_set(q.quadratic[c] * eta_c[c * q.stride + o]), l_load(eta_c + c * q.stride + g)))
-        l_store(row + g, l_exp(s))
-    return 1
+            s = l_add(s, l_mul(l_set(q.coefficient[c]), l_load(eta_c + c * q.stride + g)))
+        l_store(row + g, s)
+        l_store(exp_row + g, l_exp(s))
 
 
-cdef float fill_scores(Work* q, const float* eta_c, const double* kappa, const double* omega,
-                       const double* offset, int length, float* step) noexcept nogil:
-    """S and X from the counts n_dk; returns the range of S and, in `step`, the largest G."""
+cdef int fill_scores(Work* q, const float* eta_c, const double* kappa, const double* omega,
+                     const double* offset, int length) noexcept nogil:
+    """S from the counts n_dk; returns the form that suits it."""
     cdef int g, c, k
     cdef double f, share = 1.0 / length
     cdef lf s, e, top, low, big, square
-    cdef float highest
     for c in range(q.n_outputs):
         f = 0
         for k in range(q.stride):
             f += q.n[k] * <double>eta_c[c * q.stride + k]
-        q.f[c] = f * share + offset[c]
-        q.r64[c] = (kappa[c] - omega[c] * q.f[c]) * share
+        q.r64[c] = (kappa[c] - omega[c] * (f * share + offset[c])) * share
         q.linear[c] = <float>q.r64[c]
         q.quadratic[c] = <float>(omega[c] * share * share)
     top = l_set(-3e38)
@@ -94,25 +98,43 @@ cdef float fill_scores(Work* q, const float* eta_c, const double* kappa, const d
             square = l_add(square, l_mul(l_set(q.quadratic[c]), l_mul(e, e)))
         s = l_sub(s, l_mul(l_set(0.5), square))
         big = l_max(big, square)
+        top = l_max(top, s)
+        low = l_min(low, s)
         l_store(q.scores + g, s)
-        if g + 16 <= q.n_topics:
-            top = l_max(top, s)
-            low = l_min(low, s)
-    highest = l_top(top)
-    step[0] = l_top(big)
-    cdef float lowest = -l_top(l_sub(l_set(0), low))
-    for k in range(q.n_topics & ~15, q.n_topics):
-        highest = max(highest, q.scores[k])
-        lowest = min(lowest, q.scores[k])
-    for g in range(0, q.stride, 16):
-        l_store(q.x + g, l_exp(l_sub(l_load(q.scores + g), l_set(highest))))
-    return highest - lowest
+    # |G_ok| is at most the largest G_kk
+    q.step = l_top(big)
+    q.top = l_top(top)
+    return which_form(q, low)
 
 
-cdef void fill_xi(Work* q) noexcept nogil:
+cdef int which_form(Work* q, lf low) noexcept nogil:
+    cdef float spread = q.top + l_top(l_sub(l_set(0), low))
+    if spread < PRODUCT_RANGE and q.step < PRODUCT_RANGE:
+        return PRODUCT
+    return SUM if spread < SUM_RANGE and q.step < SUM_RANGE else DOUBLE
+
+
+cdef int shift_scores(Work* q, const float* out_row, const float* in_row) noexcept nogil:
+    """S after a token of one topic went out and one of another came in; returns the form that suits it."""
     cdef int g
+    cdef lf s, top = l_set(-3e38), low = l_set(3e38)
     for g in range(0, q.stride, 16):
-        l_store(q.xi + g, l_mul(l_mul(l_load(q.a + g), l_load(q.x + g)), l_load(q.inverse + g)))
+        s = l_add(l_load(q.scores + g), l_sub(l_load(out_row + g), l_load(in_row + g)))
+        top = l_max(top, s)
+        low = l_min(low, s)
+        l_store(q.scores + g, s)
+    q.top = l_top(top)
+    return which_form(q, low)
+
+
+cdef void fill_xi(Work* q, int form) noexcept nogil:
+    cdef int g
+    cdef lf x = l_set(1)
+    for g in range(0, q.stride, 16):
+        if form == PRODUCT and q.n_outputs:
+            x = l_exp(l_sub(l_load(q.scores + g), l_set(q.top)))
+        l_store(q.x + g, x)
+        l_store(q.xi + g, l_mul(x, l_mul(l_load(q.a + g), l_load(q.inverse + g))))
 
 
 cdef void fill_logarithms(Work* q, const float* eta_c) noexcept nogil:
@@ -155,31 +177,37 @@ cdef lf weigh_logarithms(Work* q, const float* eta_c, const int32_t* n, const fl
     return acc
 
 
-cdef lf weigh(Work* q, const float* row, const int32_t* n, const float* phi, float beta) noexcept nogil:
-    """The weights of one token of a word with counts `n` (or Φ column `phi`); row = exp(G_o) or NULL."""
+cdef lf factor(const int32_t* n, const float* phi, lf beta, int g) noexcept nogil:
+    return l_load(phi + g) if phi != NULL else l_add(l_from_int(n + g), beta)
+
+
+cdef lf weigh(Work* q, const float* exp_row, const int32_t* n, const float* phi, float beta) noexcept nogil:
+    """The weights of one token of a word with counts `n` (or Φ column `phi`), in PRODUCT form; sums by lane."""
     cdef int g
     cdef lf acc = l_set(0), w, b = l_set(beta)
-    if phi != NULL:
-        if row != NULL:
-            for g in range(0, q.stride, 16):
-                w = l_mul(l_mul(l_load(q.xi + g), l_load(row + g)), l_load(phi + g))
-                l_store(q.w + g, w)
-                acc = l_add(acc, w)
-        else:
-            for g in range(0, q.stride, 16):
-                w = l_mul(l_load(q.xi + g), l_load(phi + g))
-                l_store(q.w + g, w)
-                acc = l_add(acc, w)
-    elif row != NULL:
-        for g in range(0, q.stride, 16):
-            w = l_mul(l_mul(l_load(q.xi + g), l_load(row + g)), l_add(l_from_int(n + g), b))
-            l_store(q.w + g, w)
-            acc = l_add(acc, w)
-    else:
-        for g in range(0, q.stride, 16):
-            w = l_mul(l_load(q.xi + g), l_add(l_from_int(n + g), b))
-            l_store(q.w + g, w)
-            acc = l_add(acc, w)
+    for g in range(0, q.stride, 16):
+        w = l_load(q.xi + g)
+        if exp_row != NULL:
+            w = l_mul(w, l_load(exp_row + g))
+        w = l_mul(w, factor(n, phi, b, g))
+        l_store(q.w + g, w)
+        acc = l_add(acc, w)
+    return acc
+
+
+cdef lf weigh_sums(Work* q, const float* row, const int32_t* n, const float* phi, float beta) noexcept nogil:
+    """The same in SUM form: one exp a topic, the largest 1."""
+    cdef int g
+    cdef lf acc = l_set(0), w, b = l_set(beta), top = l_set(-3e38)
+    for g in range(0, q.stride, 16):
+        w = l_add(l_load(q.scores + g), l_load(row + g))
+        top = l_max(top, w)
+        l_store(q.w + g, w)
+    top = l_set(l_top(top))
+    for g in range(0, q.stride, 16):
+        w = l_mul(l_mul(l_exp(l_sub(l_load(q.w + g), top)), l_load(q.xi + g)), factor(n, phi, b, g))
+        l_store(q.w + g, w)
+        acc = l_add(acc, w)
     return acc
 
 
@@ -203,18 +231,19 @@ def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t la
     Returns
     -------
     moved : tokens whose topic changed
-    slow : tokens that took the logarithmic path
+    sums, doubles : tokens drawn in these forms
     """
     cdef Work q
     cdef size_t failed = 0
-    cdef bint collapsed = phi is None, responses = eta_c.shape[0] > 0, exact, fast
+    cdef bint collapsed = phi is None, responses = eta_c.shape[0] > 0
     cdef int K = out.shape[0] if out is not None else 0
-    cdef int o, t, k, g, length, moves, budget, position
-    cdef Py_ssize_t d, i, begin, moved = 0, slow = 0
+    cdef int o, t, k, g, length, moves, position, form
+    cdef Py_ssize_t d, i, begin, moved = 0, sums = 0, doubles = 0
     cdef int32_t stamp
-    cdef float spread, step, u
+    cdef float u
     cdef const float* eta = NULL
-    cdef const float* row
+    cdef const float* row = NULL
+    cdef const float* exp_row = NULL
     cdef const float* column = NULL
     cdef int32_t* n = NULL
     cdef const double* kd = NULL
@@ -233,16 +262,18 @@ def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t la
     q.a = <float*>room(q.stride, 4, &failed)
     q.x = <float*>room(q.stride, 4, &failed)
     q.xi = <float*>room(q.stride, 4, &failed)
+    q.s64 = <double*>room(q.stride, 8, &failed)
     q.inverse = <float*>room(q.stride, 4, &failed)
     q.w = <float*>room(q.stride, 4, &failed)
     q.scores = <float*>room(q.stride, 4, &failed)
     q.log_weight = <double*>room(q.stride, 8, &failed)
     if responses:
         eta = &eta_c[0, 0]
-        q.rows = <float*>room(<size_t>q.stride * q.stride, 4, &failed)
+        q.rows = <float*>malloc(<size_t>q.stride * q.stride * 4)
+        q.exp_rows = <float*>malloc(<size_t>q.stride * q.stride * 4)
+        failed = failed or q.rows == NULL or q.exp_rows == NULL
+        q.coefficient = <float*>room(q.n_outputs, 4, &failed)
         q.stamp = <int32_t*>room(q.stride, 4, &failed)
-        q.s64 = <double*>room(q.stride, 8, &failed)
-        q.f = <double*>room(q.n_outputs, 8, &failed)
         q.r64 = <double*>room(q.n_outputs, 8, &failed)
         q.linear = <float*>room(q.n_outputs, 4, &failed)
         q.quadratic = <float*>room(q.n_outputs, 4, &failed)
@@ -253,9 +284,6 @@ def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t la
             open_stream(&stream, key)
             for k in range(q.n_topics):
                 q.inverse[k] = <float>(1.0 / (topic_totals[k] + beta_sum)) if collapsed else 1.0
-            for k in range(q.stride):
-                q.x[k] = 1
-            row = NULL
             for d in range(first, last):
                 begin = offsets[d]
                 length = <int>(offsets[d + 1] - begin)
@@ -268,21 +296,15 @@ def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t la
                 for i in range(begin, begin + length):
                     q.n[z[i]] += 1
                     q.a[z[i]] = alpha[z[i]] + q.n[z[i]]
-                exact = False
-                budget = REFRESH
+                form = PRODUCT
                 if responses:
                     kd = &kappa[d - first, 0]
                     od = &omega[d - first, 0]
                     fd = &offset[d - first, 0]
-                    spread = fill_scores(&q, eta, kd, od, fd, length, &step)
-                    if 2 * step * REFRESH > DRIFT:
-                        budget = <int>(DRIFT / (2 * step)) if step < DRIFT else 0
-                    exact = not (spread < RANGE) or budget < 4
-                    if exact:
+                    form = fill_scores(&q, eta, kd, od, fd, length)
+                    if form == DOUBLE:
                         fill_logarithms(&q, eta)
-                        slow += length
-                if not exact:
-                    fill_xi(&q)
+                fill_xi(&q, form)
                 moves = 0
                 for i in range(begin, begin + length):
                     position = <int>(i - begin)
@@ -305,14 +327,21 @@ def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t la
                         n[o] -= 1
                         topic_totals[o] -= 1
                         q.inverse[o] = <float>(1.0 / (topic_totals[o] + beta_sum))
-                    if exact:
+                    q.xi[o] = q.a[o] * q.inverse[o] * q.x[o]
+                    if form == DOUBLE:
+                        doubles += 1
                         acc = weigh_logarithms(&q, eta, n, column, beta[words[i]], o)
+                    elif not responses:
+                        acc = weigh(&q, NULL, n, column, beta[words[i]])
                     else:
-                        q.xi[o] = q.a[o] * q.x[o] * q.inverse[o]
-                        if responses:
-                            fill_row(&q, o, eta, stamp)
-                            row = q.rows + <size_t>o * q.stride
-                        acc = weigh(&q, row, n, column, beta[words[i]])
+                        fill_row(&q, o, eta, stamp)
+                        row = q.rows + <size_t>o * q.stride
+                        exp_row = q.exp_rows + <size_t>o * q.stride
+                        if form == PRODUCT:
+                            acc = weigh(&q, exp_row, n, column, beta[words[i]])
+                        else:
+                            sums += 1
+                            acc = weigh_sums(&q, row, n, column, beta[words[i]])
                     if probe >= 0:
                         total = 0
                         for k in range(q.n_topics):
@@ -323,15 +352,16 @@ def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t la
                     else:
                         u = uniform(&stream)
                         t = l_choose(q.w, q.stride, acc, u)
-                        if t < 0:       # every weight underflowed: once more, by logarithms
-                            if responses and not exact:
-                                fill_scores(&q, eta, kd, od, fd, length, &step)
+                        if t < 0:       # every weight underflowed, Φ's own: once more, by logarithms
+                            if responses:
+                                q.n[o] += 1
+                                fill_scores(&q, eta, kd, od, fd, length)
                                 fill_logarithms(&q, eta)
-                            slow += 1
+                                q.n[o] -= 1
+                                form = DOUBLE       # for the rest of the document, until a move makes S anew
                             acc = weigh_logarithms(&q, eta, n, column, beta[words[i]], o)
                             t = l_choose(q.w, q.stride, acc, u)
-                            if t < 0:
-                                t = o
+                            t = o if t < 0 else t
                     q.n[t] += 1
                     q.a[t] = alpha[t] + q.n[t]
                     if collapsed:
@@ -348,29 +378,24 @@ def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t la
                             topic_totals[o] -= 1
                             topic_totals[t] += 1
                         if responses:
-                            if exact or moves >= budget:
+                            if form == DOUBLE or moves >= REFRESH:
                                 moves = 0
-                                spread = fill_scores(&q, eta, kd, od, fd, length, &step)
-                                if exact:
+                                form = fill_scores(&q, eta, kd, od, fd, length)
+                                if form == DOUBLE:
                                     fill_logarithms(&q, eta)
-                                elif not (spread < RANGE):
-                                    exact = True
-                                    fill_logarithms(&q, eta)
-                                    slow += begin + length - i - 1
-                                else:
-                                    fill_xi(&q)
                             else:
                                 fill_row(&q, t, eta, stamp)
-                                column = q.rows + <size_t>t * q.stride
-                                for g in range(0, q.stride, 16):
-                                    l_store(q.x + g, l_mul(l_load(q.x + g), l_div(l_load(row + g), l_load(column + g))))
-                                fill_xi(&q)
-                                column = NULL
-                    if not exact:
-                        q.xi[t] = q.a[t] * q.x[t] * q.inverse[t]
+                                form = shift_scores(&q, row, q.rows + <size_t>t * q.stride)
+                                if form == DOUBLE:
+                                    fill_scores(&q, eta, kd, od, fd, length)
+                                    fill_logarithms(&q, eta)
+                            fill_xi(&q, form)
+                            continue
+                    q.xi[t] = q.a[t] * q.inverse[t] * q.x[t]
     finally:
         for pointer in (<size_t>q.n, <size_t>q.a, <size_t>q.x, <size_t>q.xi, <size_t>q.inverse, <size_t>q.w, <size_t>q.scores,
-                        <size_t>q.log_weight, <size_t>q.rows, <size_t>q.stamp, <size_t>q.s64, <size_t>q.f,
+                        <size_t>q.log_weight, <size_t>q.rows, <size_t>q.exp_rows, <size_t>q.stamp, <size_t>q.s64,
+                        <size_t>q.coefficient,
                         <size_t>q.r64, <size_t>q.linear, <size_t>q.quadratic):
             free(<void*><size_t>pointer)
-    return moved, slow
+    return moved, sums, doubles

@@ -27,6 +27,8 @@ class Loss(ABC):
     calibrated: ClassVar[bool] = False
     #: Whether an intercept is part of the default design (MODEL section 4).
     intercept: ClassVar[bool] = False
+    #: Whether the model has no responses at all.
+    unsupervised: ClassVar[bool] = False
     #: Whether psi to the power of a document's weight stays in the family (`augment` takes `weight`).
     weighted: ClassVar[bool] = False
 

@@ -11,6 +11,8 @@ from plugsamp.losses.coding import Coding
 class NoLoss(Loss):
     """psi = 1: responses, if the corpus has any, do not enter the posterior."""
 
+    unsupervised = True
+
     def code(self, responses, names=None) -> Coding:
         return Coding.empty()
 
