@@ -70,7 +70,7 @@ def test_two_ways_to_say_what_tests_is_an_error(write):
 
 def test_split_values(write):
     path = write([{"text": "ball", "fold": i % 3, "split": "dev"} for i in range(6)])
-    split = JsonLines(path=path, split="fold", test_value="2", min_df=1).read()
+    split = JsonLines(path=path, split="fold", test_value=2, min_df=1).read()
     assert (split.train.n_documents, split.test.n_documents) == (4, 2)
     with pytest.raises(InputError, match=r"line 1: the split field must be train or test, found 'dev'"):
         JsonLines(path=path).read()
@@ -108,6 +108,7 @@ def test_only_some_classes(write):
     corpus = JsonLines(path=path, only=["a", "c"], min_df=1).read().train
     assert corpus.responses.tolist() == ["a", "c"]
     assert corpus.vocabulary == ("aaa", "ball", "ccc")
+    assert JsonLines(path=path, only="b", min_df=1).read().train.ids == ("2",)
     with pytest.raises(InputError, match="'d', which is no label here; labels are a, b, c"):
         JsonLines(path=path, only=["d"]).read()
 
