@@ -1,0 +1,182 @@
+"""What a chain's state says of itself: log joint, sparsity, coherence, top words (MODEL section 8)."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+from scipy.special import gammaln
+
+# -- log joint ---------------------------------------------------------------------------------------
+
+
+def log_joint(chain) -> dict[str, float]:
+    """log q(z, eta | w, y) of a chain's state up to a constant, in named parts.
+
+    Returns
+    -------
+    dict
+        "words", log p(w, z) = sum_d log B(n_d + alpha)/B(alpha) + sum_k log B(n_k + beta)/B(beta), and,
+        where there are responses, "responses", sum of log psi over those observed, and "weights",
+        log p0(eta) given its shrinkage.
+    """
+    state, model = chain.state, chain.model
+    indptr, topics, counts = state.doc_topic()
+    words = log_documents(indptr, topics, counts, np.diff(state.offsets), model.alpha_vector())
+    words += log_topics(state.topic_word, state.topic_totals[: state.n_topics], _beta(model, state.n_words))
+    parts = {"words": words}
+    if state.n_outputs:
+        parts["responses"] = log_responses(model.loss, chain.coding.y, chain.f())
+        parts["weights"] = float(model.weights.log_density(chain.prior_state, state.eta, chain.shrunk))
+    return parts
+
+
+def _beta(model, n_words) -> np.ndarray:
+    """beta as one number where it is one, since that is faster."""
+    return model.beta if model.beta.ndim == 0 else model.beta_vector(n_words)
+
+
+def log_documents(indptr, topics, counts, lengths, alpha) -> float:
+    """sum_d log B(n_d + alpha)/B(alpha), from n_dk as CSR arrays.
+
+    Parameters
+    ----------
+    indptr, topics, counts : int arrays (D+1,), (nnz,), (nnz,)
+    lengths : int (D,)
+    alpha : float (K,)
+    """
+    alpha = np.asarray(alpha, dtype=float)
+    if len(alpha) and (alpha == alpha[0]).all():
+        inside = _log_rising(counts, alpha[0])
+    else:
+        inside = _log_rising(counts, alpha[np.asarray(topics, dtype=np.int64)])
+    return inside - _log_rising(lengths, alpha.sum())
+
+
+def log_topics(topic_word, topic_totals, beta, n_words: int | None = None) -> float:
+    """sum_k log B(n_k + beta)/B(beta).
+
+    Parameters
+    ----------
+    topic_word : int (V, K or more)
+        n_kw, word-major; columns beyond K are padding and hold zeros.
+    topic_totals : int (K,)
+    beta : float, or float (V,)
+    """
+    beta = np.asarray(beta, dtype=float)
+    n_words = len(topic_word) if n_words is None else n_words
+    flat = np.ascontiguousarray(topic_word).reshape(-1)
+    if beta.ndim == 0:
+        inside = _log_rising(flat[flat > 0], float(beta))
+        total = n_words * float(beta)
+    else:
+        where = np.flatnonzero(flat)
+        inside = _log_rising(flat[where], beta[where // topic_word.shape[1]])
+        total = beta.sum()
+    return inside - _log_rising(topic_totals, total)
+
+
+def _log_rising(counts, base) -> float:
+    """sum of log Gamma(n + base) - log Gamma(base), `base` a number or one for each n."""
+    counts = np.asarray(counts)
+    if counts.size == 0:
+        return 0.0
+    if np.ndim(base) == 0:
+        size = int(counts.max()) + 1
+        if size <= counts.size:  # each whole number once
+            table = gammaln(np.arange(size) + base) - gammaln(base)
+            return float(np.bincount(counts.reshape(-1), minlength=size) @ table)
+    return float((gammaln(counts + base) - gammaln(base)).sum())
+
+
+def log_responses(loss, y, f) -> float:
+    """sum of log psi(y_dc | f_dc) over the observed responses (up to the loss's constants)."""
+    observed = ~np.isnan(y)
+    return float(loss.log_psi(np.where(observed, y, 0.0), f)[observed].sum())
+
+
+# -- sparsity ----------------------------------------------------------------------------------------
+
+
+def sparsity(doc_topic, topic_word) -> dict[str, float]:
+    """Shares of cells that hold a token, and topics in use a document and a word that occurs.
+
+    Parameters
+    ----------
+    doc_topic : sparse (D, K)
+    topic_word : int (K, V)
+    """
+    doc_topic, topic_word = sparse.csr_array(doc_topic), np.asarray(topic_word)
+    by_document = np.diff(doc_topic.indptr)
+    by_word = np.count_nonzero(topic_word, axis=0)
+    return {
+        "doc_topic": float(doc_topic.nnz / max(1, np.prod(doc_topic.shape))),
+        "topic_word": float(by_word.sum() / max(1, topic_word.size)),
+        "topics_per_document": _mean(by_document[by_document > 0]),
+        "topics_per_word": _mean(by_word[by_word > 0]),
+    }
+
+
+def _mean(values) -> float:
+    return float(values.mean()) if len(values) else 0.0
+
+
+# -- topics ------------------------------------------------------------------------------------------
+
+
+def top_words(phi, n: int = 10) -> np.ndarray:
+    """The n most probable words of each topic, int64 (K, min(n, V)); equals go by the order of words."""
+    phi = np.asarray(phi)
+    n = min(n, phi.shape[1])
+    best = np.empty((len(phi), n), dtype=np.int64)
+    for k, row in enumerate(phi):
+        least = np.partition(row, len(row) - n)[len(row) - n]
+        candidates = np.flatnonzero(row >= least)
+        best[k] = candidates[np.argsort(-row[candidates], kind="stable")][:n]
+    return best
+
+
+def coherence(phi, counts, n: int = 10) -> np.ndarray:
+    """UMass coherence of each topic over its n top words, float64 (K,).
+
+    sum_{i < j} log (D(w_i, w_j) + 1) / D(w_i), words by falling probability and D the documents of
+    `counts` that hold them (Mimno et al. 2011). A pair whose first word is in no document is left out.
+
+    Parameters
+    ----------
+    phi : float (K, V)
+    counts : sparse (D, V)
+        The training documents.
+    """
+    words = top_words(phi, n)
+    used, place = np.unique(words, return_inverse=True)
+    place = place.reshape(words.shape)
+    present = sparse.csc_array(counts)[:, used].astype(bool).astype(np.int64)
+    together = np.asarray((present.T @ present).todense())
+    alone = np.diagonal(together)
+    scores = np.zeros(len(words))
+    for k, row in enumerate(place):
+        first, second = np.triu_indices(len(row), 1)
+        first, second = row[first], row[second]
+        seen = alone[first] > 0
+        first, second = first[seen], second[seen]
+        scores[k] = np.log((together[first, second] + 1) / alone[first]).sum()
+    return scores
+
+
+def supervised_effect(eta, n_topics: int) -> np.ndarray:
+    """r_k = sum_c |eta_ck|: how much a topic says of the responses, float64 (K,)."""
+    return np.abs(np.asarray(eta)[:, :n_topics]).sum(axis=0)
+
+
+def document_entropy(doc_topic) -> np.ndarray:
+    """Entropy in nats of p(d | k) = n_dk / n_k for each topic, float64 (K,); 0 for a topic without tokens."""
+    columns = sparse.csc_array(doc_topic, dtype=float)
+    totals = columns.sum(axis=0)
+    n = columns.data
+    weighted = np.bincount(
+        np.repeat(np.arange(columns.shape[1]), np.diff(columns.indptr)),
+        weights=n * np.log(np.where(n > 0, n, 1.0)),
+        minlength=columns.shape[1],
+    )
+    safe = np.where(totals > 0, totals, 1.0)
+    return np.where(totals > 0, np.maximum(0.0, np.log(safe) - weighted / safe), 0.0)
