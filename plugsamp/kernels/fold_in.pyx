@@ -1,0 +1,93 @@
+"""Topic proportions of new documents given fixed topics (MODEL section 7): dense Gibbs, 16 lanes."""
+
+from libc.stdint cimport int32_t, int64_t, uint64_t
+
+from plugsamp.kernels.lanes cimport (
+    l_add, l_choose, l_load, l_mul, l_prefetch, l_set, l_store, l_sum, lf
+)
+from plugsamp.random.streams cimport Stream, open_stream, uniform
+
+
+def fold_in(const int32_t[::1] words, const int64_t[::1] offsets, const float[:, ::1] phi,
+            const float[::1] alpha, const uint64_t[::1] keys, int burn_in, int passes,
+            Py_ssize_t first, Py_ssize_t last, float[:, ::1] scratch, int32_t[::1] z,
+            double[:, ::1] zbar):
+    """Fill zbar (D, K) for documents first:last.
+
+    Parameters
+    ----------
+    words, offsets
+        Tokens; every word needs a topic with phi > 0.
+    phi : (V, K padded to 16)
+        Word-major; each row may have a scale of its own. Padding holds zeros, as in `alpha`.
+    keys : (D,)
+        Each document's stream.
+    burn_in, passes : int
+        Passes left out, and passes in all. The first one fills the document token by token.
+    scratch : (3, K padded); z : as long as the longest document
+
+    Notes
+    -----
+    zbar is the mean over kept passes of each token's topic probabilities given the other tokens: its
+    expectation is that of the topics drawn from them, its variance smaller (Rao and Blackwell).
+    Counts are whole numbers in float32, exact below 2^24 tokens a document.
+    """
+    cdef Py_ssize_t width = phi.shape[1]
+    cdef Py_ssize_t n_topics = zbar.shape[1]
+    cdef Py_ssize_t d, g, i, size, k, ahead
+    cdef int step, pending
+    cdef float *n = &scratch[0, 0]
+    cdef float *weights = &scratch[1, 0]
+    cdef float *share = &scratch[2, 0]
+    cdef const float *prior = &alpha[0]
+    cdef const float *row
+    cdef const float *coming
+    cdef const int32_t *w
+    cdef lf total, p, scale
+    cdef double unit
+    cdef Stream s
+    with nogil:
+        for d in range(first, last):
+            size = offsets[d + 1] - offsets[d]
+            for k in range(n_topics):
+                zbar[d, k] = 0.0
+            if size == 0:
+                continue
+            w = &words[offsets[d]]
+            open_stream(&s, keys[d])
+            pending = 0
+            for g in range(width):
+                n[g] = 0.0
+                share[g] = 0.0
+            for step in range(passes):
+                for i in range(size):
+                    row = &phi[w[i], 0]
+                    if step == 0:
+                        ahead = i + 4 if i + 4 < size else size - 1
+                        coming = &phi[w[ahead], 0]
+                        for g in range(0, width, 16):
+                            l_prefetch(coming + g)
+                    else:
+                        n[z[i]] -= 1.0
+                    total = l_set(0.0)
+                    for g in range(0, width, 16):
+                        p = l_mul(l_load(row + g), l_add(l_load(n + g), l_load(prior + g)))
+                        l_store(weights + g, p)
+                        total = l_add(total, p)
+                    k = l_choose(weights, <int>width, total, uniform(&s))
+                    z[i] = <int32_t>k
+                    n[k] += 1.0
+                    if step >= burn_in:
+                        scale = l_set(<float>1.0 / l_sum(total))
+                        for g in range(0, width, 16):
+                            l_store(share + g, l_add(l_load(share + g), l_mul(scale, l_load(weights + g))))
+                        pending += 1
+                        if pending == 4096:  # float32 sums are kept short
+                            pending = 0
+                            for k in range(n_topics):
+                                zbar[d, k] += share[k]
+                            for g in range(width):
+                                share[g] = 0.0
+            unit = 1.0 / (<double>size * (passes - burn_in))
+            for k in range(n_topics):
+                zbar[d, k] = (zbar[d, k] + share[k]) * unit
