@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
@@ -12,8 +13,10 @@ from plugsamp.dispatch import load
 from plugsamp.losses.base import Loss
 from plugsamp.losses.coding import Coding
 from plugsamp.state import aligned, padded
+from plugsamp.weights import GROUP
 
 _compiled = load("plugsamp.kernels.fold_in")
+_sums = load("plugsamp.gram")
 
 #: Gibbs passes over a new document, and how many of them are left out of the average. With topic
 #: probabilities averaged instead of topics, more passes change the accuracy on 20ng by less than .002.
@@ -163,7 +166,8 @@ class Predictor:
                 f"predictor: phi of shape {phi.shape} for {n_topics} topics and {len(self.vocabulary)} words"
             )
         width = n_topics + len(self.covariate_names) + self.intercept
-        if eta.ndim != 3 or len(eta) == 0 or eta.shape[1] != n_outputs or (n_outputs and eta.shape[2] != width):
+        fits = eta.ndim == 3 and len(eta) > 0 and eta.shape[1] == n_outputs
+        if not fits or (n_outputs and eta.shape[2] != width):
             raise ValueError(
                 f"predictor: eta of shape {eta.shape}, expected (draws, {n_outputs}, {width}) "
                 f"for {n_topics} topics, {len(self.covariate_names)} covariates, intercept {self.intercept}"
@@ -305,7 +309,7 @@ class Predictor:
         blake2b = hashlib.blake2b
         digests = [
             blake2b(data[a:b], digest_size=8, key=secret).digest()
-            for a, b in zip(edges, edges[1:], strict=False)
+            for a, b in pairwise(edges)
         ]
         return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)
 
@@ -321,7 +325,8 @@ class Predictor:
         for first in range(0, n_documents, _CHUNK):
             last = min(first + _CHUNK, n_documents)
             _compiled.fold_in(
-                words, offsets, self._table, alpha, keys, self.burn_in, self.passes, first, last, scratch, z, zbar
+                words, offsets, self._table, alpha, keys, self.burn_in, self.passes, first, last,
+                scratch, z, zbar,
             )  # fmt: skip
         return zbar
 
@@ -334,8 +339,14 @@ class Predictor:
 
 
 def _times(u, eta) -> np.ndarray:
-    """u eta^T, row by row in one order: a matrix product rounds differently with the number of rows."""
-    return np.einsum("dj,cj->dc", u, eta, optimize=False)
+    """u eta^T, summed in one order: BLAS rounds differently with the number of rows."""
+    n_outputs = len(eta)
+    weights = np.zeros((u.shape[1], -(-n_outputs // GROUP) * GROUP))
+    weights[:, :n_outputs] = eta.T
+    out = np.empty((len(u), weights.shape[1]))
+    nothing = np.zeros(len(u) + 1, np.int64), np.empty(0, np.int32), np.empty(0)
+    _sums.predictor(*nothing, np.ascontiguousarray(u), weights, out)
+    return np.ascontiguousarray(out[:, :n_outputs])
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,130 @@
+"""How well predictions fit the true responses (MODEL section 8)."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from sklearn import metrics as sk
+
+from plugsamp.losses.coding import is_missing
+
+#: The one number by which a task is judged.
+MAIN = {"binary": "accuracy", "multiclass": "accuracy", "multilabel": "f1_micro", "real": "r2"}
+
+
+def evaluate(prediction, responses) -> dict:
+    """Measures of a prediction against the true responses.
+
+    Parameters
+    ----------
+    prediction : Prediction
+    responses : array (D,) or (D, C)
+        As the corpus has them; None and NaN are missing.
+
+    Returns
+    -------
+    dict
+        ``main``, the name of the task's main measure; the measures: ``accuracy``, ``f1_micro`` and
+        ``f1_macro`` for classes (macro over the classes that are true or predicted here), ``f1_micro``,
+        ``f1_macro`` and ``accuracy`` (all labels of a document right) for several labels, ``r2`` and
+        ``rmse`` for real responses (averages over outputs, and ``r2_<name>`` where there are several);
+        ``n_scored`` and ``n_missing``, documents with and without a true response (values, for several
+        labels or real responses).
+
+        A label that the model never saw counts as wrong, with one warning naming such labels. Measures
+        that the responses do not allow (none known; R² of constants) are None.
+
+    Raises
+    ------
+    ValueError
+        The responses' shape is not that of the predictions, or the model has no responses.
+    """
+    task = prediction.coding.task
+    if task not in MAIN:
+        raise ValueError("the model has no responses, so its predictions cannot be evaluated")
+    responses = np.asarray(responses)
+    n_documents = len(prediction.f)
+    if responses.ndim == 0 or len(responses) != n_documents:
+        raise ValueError(f"responses of shape {responses.shape} for {n_documents} predicted documents")
+    if task in ("binary", "multiclass"):
+        if responses.size != n_documents:
+            raise ValueError(
+                f"the model predicts one label a document, responses have shape {responses.shape}"
+            )
+        return {"main": MAIN[task]} | _classes(prediction, responses.reshape(n_documents))
+    labels = prediction.labels.reshape(n_documents, -1)
+    if responses.reshape(n_documents, -1).shape != labels.shape:
+        raise ValueError(
+            f"the model predicts {labels.shape[1]} responses a document, "
+            f"responses have shape {responses.shape}"
+        )
+    responses = responses.reshape(labels.shape)
+    missing = is_missing(responses)
+    true = np.where(missing, 0, responses).astype(float)
+    measure = _labels if task == "multilabel" else _real
+    return {"main": MAIN[task]} | measure(prediction, labels, true, missing)
+
+
+def _counted(n_scored, n_missing) -> dict:
+    return {"n_scored": int(n_scored), "n_missing": int(n_missing)}
+
+
+def _classes(prediction, responses) -> dict:
+    missing = is_missing(responses.astype(object))
+    true = responses.astype(object)[~missing].tolist()
+    predicted = prediction.labels[~missing].tolist()
+    names = ("accuracy", "f1_micro", "f1_macro")
+    if not true:
+        return dict.fromkeys(names) | _counted(0, missing.sum())
+    index = {label: i for i, label in enumerate(prediction.coding.classes.tolist())}
+    unseen = sorted({repr(label) for label in true if label not in index})
+    if unseen:
+        warnings.warn(
+            f"labels that the model was not fitted with count as wrong: {', '.join(unseen)}", stacklevel=3
+        )
+    for label in true:
+        index.setdefault(label, len(index))
+    t, p = [index[label] for label in true], [index[label] for label in predicted]
+    found = (
+        float(sk.accuracy_score(t, p)),
+        float(sk.f1_score(t, p, average="micro")),
+        float(sk.f1_score(t, p, average="macro", zero_division=0.0)),
+    )
+    return dict(zip(names, found, strict=True)) | _counted(len(true), missing.sum())
+
+
+def _labels(prediction, labels, true, missing) -> dict:
+    whole = ~missing.any(axis=1)
+    counted = _counted((~missing).sum(), missing.sum())
+    if missing.all():
+        return dict.fromkeys(("f1_micro", "f1_macro", "accuracy")) | counted
+    observed = ~missing
+    by_label = [
+        sk.f1_score(true[rows, c], labels[rows, c], zero_division=0.0)
+        for c, rows in enumerate(observed.T)
+        if rows.any()
+    ]
+    return {
+        "f1_micro": float(sk.f1_score(true[observed], labels[observed], zero_division=0.0)),
+        "f1_macro": float(np.mean(by_label)),
+        "accuracy": float((labels == true)[whole].all(axis=1).mean()) if whole.any() else None,
+    } | counted
+
+
+def _real(prediction, labels, true, missing) -> dict:
+    r2, squares = [], []
+    for c, rows in enumerate(~missing.T):
+        y, f = true[rows, c], labels[rows, c]
+        squares.extend(((y - f) ** 2).tolist())
+        # R² needs responses that differ.
+        r2.append(float(sk.r2_score(y, f)) if len(y) > 1 and np.ptp(y) > 0 else None)
+    defined = [value for value in r2 if value is not None]
+    found = {
+        "r2": float(np.mean(defined)) if defined else None,
+        "rmse": float(np.sqrt(np.mean(squares))) if squares else None,
+    }
+    if len(r2) > 1:
+        names = prediction.coding.output_names
+        found |= {f"r2_{name}": value for name, value in zip(names, r2, strict=True)}
+    return found | _counted((~missing).sum(), missing.sum())
