@@ -83,7 +83,7 @@ class Corpus:
         if len(words) and (words.min() < 0 or words.max() >= n_words):
             first = int(np.argmax((words < 0) | (words >= n_words)))
             raise InputError(
-                f"word {words[first]} of token {first} (document {documents[first]}) is outside 0..{n_words - 1}"
+                f"word {words[first]} of token {first}, in document {documents[first]}, is over {n_words - 1} or negative"
             )
         pairs, counts = np.unique(documents * max(n_words, 1) + words.astype(np.int64), return_counts=True)
         indptr = np.searchsorted(pairs, np.arange(len(offsets), dtype=np.int64) * max(n_words, 1))
