@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from sklearn.model_selection import train_test_split
 
 from plugsamp.errors import InputError
 from plugsamp.random.draws import Purpose, stream
@@ -34,6 +33,8 @@ def seeded_split(n_documents: int, test_size: float, seed: int, classes=None) ->
     if n_documents < 2:
         raise InputError(f"{n_documents} document cannot be split into training and test documents")
     n_test = min(max(1, round(test_size * n_documents)), n_documents - 1)
+    from sklearn.model_selection import train_test_split  # here, as it takes a second to import
+
     pool = np.arange(n_documents)
     code = None
     if classes is not None:

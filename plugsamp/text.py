@@ -10,8 +10,6 @@ from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.feature_extraction import DictVectorizer
-from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, CountVectorizer, TfidfTransformer
 
 from plugsamp.errors import InputError, InputWarning
 
@@ -85,6 +83,8 @@ class TextOptions:
         if self.stop_words == "none":
             return None
         if self.stop_words == "english":
+            from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
             return sorted(ENGLISH_STOP_WORDS | CLITICS)
         if not Path(self.stop_words).is_file():
             raise InputError(
@@ -108,6 +108,10 @@ class TextOptions:
         X : CSR (D, V) of int64
         vocabulary : list of V words, sorted
         """
+        # Here, as scikit-learn takes a second to import.
+        from sklearn.feature_extraction import DictVectorizer
+        from sklearn.feature_extraction.text import CountVectorizer
+
         if kind == "counts":
             vectorizer = DictVectorizer(dtype=np.int64)
             return sp.csr_array(vectorizer.fit_transform(contents)), list(vectorizer.get_feature_names_out())
@@ -147,6 +151,8 @@ class TextOptions:
         most = self.max_df * n_documents if self.max_df <= 1 else self.max_df
         keep = np.flatnonzero((df >= least) & (df <= most) & (X.sum(axis=0) >= self.min_count))
         if self.max_words and len(keep) > self.max_words:
+            from sklearn.feature_extraction.text import TfidfTransformer
+
             weight = TfidfTransformer(norm="l2").fit_transform(X[:, keep]).sum(axis=0)
             # Stable, so that equal words are kept in the order of the vocabulary.
             order = np.argsort(-np.asarray(weight).ravel(), kind="stable")

@@ -48,28 +48,30 @@ class Reader(ABC):
 
 @dataclass(kw_only=True)
 class SplitOptions:
-    """Where test documents come from; the options of every reader of files.
+    """Which documents are read, and which are for testing; the options of every reader.
 
     Parameters
     ----------
-    test_path : str, optional
-        A second file (or folder) of the same format.
     test_size : float
-        Otherwise, the share of documents chosen for testing by `split_seed`, each class keeping its
-        share; 0 chooses none.
+        The share of documents chosen for testing by `split_seed`, each class keeping its share; 0
+        chooses none.
     split_seed : int
         0 or more.
     only : list of str, optional
         Take only the documents with these labels.
     """
 
-    test_path: str | None = None
     test_size: float = 0.0
     split_seed: int = 0
     only: list[str] | None = None
 
+    @property
+    def second_path(self) -> str | None:
+        """The file of test documents, of readers that take one (`TestFile`)."""
+        return getattr(self, "test_path", None)
+
     def check_split_options(self) -> None:
-        if self.test_path is not None and self.test_size:
+        if self.second_path is not None and self.test_size:
             raise InputError(
                 "test_path and test_size both say which documents are for testing; give one of them"
             )
@@ -97,6 +99,19 @@ class SplitOptions:
         check_only(self.only, texts)
         wanted = set(map(str, self.only))
         return corpus.take([i for i, t in enumerate(texts) if t in wanted])
+
+
+@dataclass(kw_only=True)
+class TestFile:
+    """Test documents in a file of their own.
+
+    Parameters
+    ----------
+    test_path : str, optional
+        A second file (or folder) of the same format.
+    """
+
+    test_path: str | None = None
 
 
 def check_only(only, labels, file=None) -> None:

@@ -11,6 +11,7 @@ import warnings
 from dataclasses import dataclass
 
 from plugsamp.errors import InputError, InputWarning
+from plugsamp.readers.base import TestFile
 from plugsamp.readers.fields import FieldOptions
 from plugsamp.readers.files import read_text
 from plugsamp.readers.records import Records, TextReader, unique_ids
@@ -20,7 +21,7 @@ _LOOKS_MISSING = {"nan", "na", "n/a", "null", "none", "?"}
 
 
 @dataclass(kw_only=True)
-class Table(FieldOptions, TextReader):
+class Table(FieldOptions, TestFile, TextReader):
     """A table with a column of text, plain or .gz; quotes as in RFC 4180, blank rows skipped.
 
     Parameters
@@ -36,7 +37,7 @@ class Table(FieldOptions, TextReader):
     missing_as : list of str, optional
         Labels that mean "missing" besides the empty one, such as NaN. Text never is.
     encoding : str
-    Others : see `FieldOptions`, `plugsamp.text.TextOptions`, `plugsamp.readers.base.SplitOptions`.
+    Others : see `FieldOptions`, `plugsamp.text.TextOptions`, `plugsamp.readers.base`.
     """
 
     path: str

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from plugsamp.errors import InputError
+from plugsamp.readers.base import TestFile
 from plugsamp.readers.files import read_text
 from plugsamp.readers.records import Records, TextReader
 
 
 @dataclass(kw_only=True)
-class Folder(TextReader):
+class Folder(TestFile, TextReader):
     """A file a document (plain or .gz); the first sub-folder on the way to it is its label.
 
     Parameters
@@ -22,7 +23,7 @@ class Folder(TextReader):
     response : str
         ``"label"``, ``"none"``, or ``"auto"``: labels where there are sub-folders.
     encoding : str
-    Others : see `plugsamp.text.TextOptions` and `plugsamp.readers.base.SplitOptions`.
+    Others : see `plugsamp.text.TextOptions` and `plugsamp.readers.base`.
     """
 
     path: str

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from plugsamp.checks import check_text
 from plugsamp.counts import LIMIT
 from plugsamp.errors import InputError
+from plugsamp.readers.base import TestFile
 from plugsamp.readers.fields import FieldOptions
 from plugsamp.readers.files import read_lines
 from plugsamp.readers.records import Records, TextReader, unique_ids
 
 
 @dataclass(kw_only=True)
-class JsonLines(FieldOptions, TextReader):
+class JsonLines(FieldOptions, TestFile, TextReader):
     """JSON lines, plain or .gz; blank lines are skipped.
 
     Parameters
@@ -24,7 +25,7 @@ class JsonLines(FieldOptions, TextReader):
         The names of the fields that hold a list of words (taken as they are), or an object from word
         to count. Of text, tokens and counts the first that the file has is read.
     encoding : str
-    Others : see `FieldOptions`, `plugsamp.text.TextOptions`, `plugsamp.readers.base.SplitOptions`.
+    Others : see `FieldOptions`, `plugsamp.text.TextOptions`, `plugsamp.readers.base`.
     """
 
     path: str

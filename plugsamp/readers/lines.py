@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from plugsamp.errors import InputError
+from plugsamp.readers.base import TestFile
 from plugsamp.readers.files import read_lines
 from plugsamp.readers.records import Records, TextReader
 
 
 @dataclass(kw_only=True)
-class Lines(TextReader):
+class Lines(TestFile, TextReader):
     """Plain text, a document a line; a blank line is an empty document, so ids are line numbers.
 
     Parameters
@@ -18,7 +19,7 @@ class Lines(TextReader):
     path : str
         Plain or .gz.
     encoding : str
-    Others : see `plugsamp.text.TextOptions` and `plugsamp.readers.base.SplitOptions`.
+    Others : see `plugsamp.text.TextOptions` and `plugsamp.readers.base`.
     """
 
     path: str

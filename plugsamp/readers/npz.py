@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from plugsamp.corpus import Corpus
 from plugsamp.counts import check_shape, entries
 from plugsamp.errors import InputError
-from plugsamp.readers.base import Reader, Split, SplitOptions
+from plugsamp.readers.base import Reader, Split, SplitOptions, TestFile
 from plugsamp.readers.files import read_lines, read_names
 
 MEMBERS = {
@@ -25,7 +25,7 @@ MEMBERS = {
 
 
 @dataclass(kw_only=True)
-class Matrix(SplitOptions, Reader):
+class Matrix(TestFile, SplitOptions, Reader):
     """A document by word matrix: `scipy.sparse.save_npz` (CSR, CSC, COO), or a dense array in .npy.
 
     Parameters
@@ -37,7 +37,7 @@ class Matrix(SplitOptions, Reader):
         A word a line.
     transpose : bool
         Whether rows are words and columns documents.
-    Others : see `plugsamp.readers.base.SplitOptions`.
+    Others : see `plugsamp.readers.base`.
     """
 
     path: str

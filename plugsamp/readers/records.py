@@ -64,9 +64,9 @@ class TextReader(TextOptions, SplitOptions, Reader):
     def read(self, vocabulary: Sequence[str] | None = None) -> Split:
         self.check_text_options()
         self.check_split_options()
-        records = self._selected_records(self.records(self.path))
-        if self.test_path is not None:
-            train, test = records, self._selected_records(self.records(self.test_path))
+        records = self._selected_records(self.records(getattr(self, "path", None)))
+        if self.second_path is not None:
+            train, test = records, self._selected_records(self.records(self.second_path))
             if (test.kind, test.response) != (train.kind, train.response):
                 raise InputError(
                     f"the test file has {test.kind} and {test.response or 'no responses'}, "

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from plugsamp.corpus import Corpus
 from plugsamp.counts import LIMIT, summed
 from plugsamp.errors import InputError, InputWarning
-from plugsamp.readers.base import Reader, Split, SplitOptions
+from plugsamp.readers.base import Reader, Split, SplitOptions, TestFile
 from plugsamp.readers.files import decode, read_bytes, read_names
 from plugsamp.readers.records import indicator_table
 
@@ -26,7 +26,7 @@ NOT_A_NUMBER = re.compile(r"[+-]?(nan|inf|infinity)", re.IGNORECASE)
 
 
 @dataclass(kw_only=True)
-class SvmLight(SplitOptions, Reader):
+class SvmLight(TestFile, SplitOptions, Reader):
     """``label id:count id:count ...``, plain or .gz; ``#`` begins a comment.
 
     Parameters
@@ -42,7 +42,7 @@ class SvmLight(SplitOptions, Reader):
     response : str
         ``"label"``, ``"labels"`` (several, separated by commas), ``"y"`` (a real number), or
         ``"none"`` (lines begin with a label that is not used).
-    Others : see `plugsamp.readers.base.SplitOptions`.
+    Others : see `plugsamp.readers.base`.
     """
 
     path: str
@@ -176,11 +176,9 @@ class _File:
             sizes.append(rest.count(b":"))
         if not self.labels:
             raise InputError("there are no documents in this file", file=self.path)
-        numbers = (
-            np.array(b" ".join(pairs).replace(b":", b" ").split(), dtype="S10")
-            .astype(np.int64)
-            .reshape(-1, 2)
-        )
+        text = b" ".join(pairs).replace(b":", b" ").strip()
+        numbers = np.fromstring(text, dtype=np.int64, sep=" ") if text else np.empty(0, dtype=np.int64)
+        numbers = numbers.reshape(sum(sizes), 2)
         self.rows = np.repeat(np.arange(len(sizes)), sizes)
         self.columns, self.values = numbers[:, 0] - self.options.index_base, numbers[:, 1]
         bad = (self.columns < 0) | (numbers > self._largest_id_and_count()).any(axis=1)
