@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from plugsamp import memory
 from plugsamp.checks import column_names, covariates_of, hash_strings, hash_values, names_of, responses_of
-from plugsamp.counts import canonical, check_pointers
+from plugsamp.counts import LIMIT, canonical, check_pointers
 from plugsamp.errors import InputError
 
 #: What a token costs while a chain runs: its word (4 bytes), its topic, and its place by word.
@@ -83,7 +83,7 @@ class Corpus:
         if len(words) and (words.min() < 0 or words.max() >= n_words):
             first = int(np.argmax((words < 0) | (words >= n_words)))
             raise InputError(
-                f"word {words[first]} of token {first} (document {documents[first]}) is outside 0..{n_words - 1}"
+                f"word {words[first]} of token {first} in document {documents[first]} is not below {n_words}"
             )
         pairs, counts = np.unique(documents * max(n_words, 1) + words.astype(np.int64), return_counts=True)
         indptr = np.searchsorted(pairs, np.arange(len(offsets), dtype=np.int64) * max(n_words, 1))
@@ -216,10 +216,10 @@ class Corpus:
 
     def counts(self) -> sp.csr_array:
         """The counts as CSR (D, V) of int32, rows sorted by word; a copy."""
-        return sp.csr_array(
-            (self._data.copy(), self._indices.copy(), self._indptr.copy()),
-            shape=(self.n_documents, self.n_words),
-        )
+        # SciPy keeps the widths it is given, and scikit-learn takes 32-bit ones only.
+        indptr = self._indptr.astype(np.int32 if len(self._data) <= LIMIT else np.int64)
+        parts = (self._data.copy(), self._indices.copy(), indptr)
+        return sp.csr_array(parts, shape=(self.n_documents, self.n_words))
 
     def take(self, rows) -> Corpus:
         """The corpus of some documents, in the order given, in the same vocabulary.

@@ -33,14 +33,14 @@ def canonical(X) -> tuple[np.ndarray, np.ndarray, np.ndarray, tuple[int, int]]:
         Naming row and column (from 0) of the first entry that is not a count or lies outside.
     """
     if sp.issparse(X):
-        rows, columns, values, shape = _entries(X)
+        rows, columns, values, shape = entries(X)
     else:
         rows, columns, values, shape = _dense_entries(X)
     values = whole(values, rows, columns)
     keep = values != 0
     if not keep.all():
         rows, columns, values = rows[keep], columns[keep], values[keep]
-    rows, columns, values = _summed(rows, columns, values)
+    rows, columns, values = summed(rows, columns, values)
     indptr = np.zeros(shape[0] + 1, dtype=np.int64)
     np.cumsum(np.bincount(rows, minlength=shape[0]), out=indptr[1:])
     return indptr, columns.astype(np.int32), values.astype(np.int32), shape
@@ -119,8 +119,15 @@ def whole(values, rows=None, columns=None) -> np.ndarray:
     return values.astype(np.int64)
 
 
-def _entries(X):
-    """The entries of a sparse matrix, its indices verified with nothing but NumPy."""
+def entries(X, *, exact: bool = False):
+    """(rows, columns, values, shape) of a sparse matrix, its indices verified with nothing but NumPy.
+
+    Parameters
+    ----------
+    X : sparse matrix or array, or anything with the attributes of a CSR, CSC or COO one
+    exact : bool
+        Whether the row pointers must end at the number of entries (files), see `check_pointers`.
+    """
     shape = check_shape(X.shape)
     if X.format not in ("csr", "csc", "coo"):
         X = X.tocoo()  # formats whose conversion is SciPy's own Python
@@ -135,7 +142,7 @@ def _entries(X):
     indices, data = np.asarray(X.indices), np.asarray(X.data)
     if len(indices) != len(data):
         raise InputError(f"there are {len(indices)} indices for {len(data)} values")
-    indptr = check_pointers(X.indptr, n_major, len(data), axis=axis)
+    indptr = check_pointers(X.indptr, n_major, len(data), exact=exact, axis=axis)
     if indices.dtype.kind not in "iu":
         raise InputError(f"indices must be integers, found {indices.dtype}")
     indices, data = indices[: indptr[-1]], data[: indptr[-1]]
@@ -173,8 +180,11 @@ def _dense_entries(X):
     return rows, columns, dense[rows, columns], shape
 
 
-def _summed(rows, columns, values):
-    """Sorted by (row, column), equal places summed in 64 bits with one warning."""
+def summed(rows, columns, values, place="row {row}, column {column}".format):
+    """Sorted by (row, column), equal places summed in 64 bits with one warning.
+
+    `place` makes the text for the first of them, from ``row=`` and ``column=``.
+    """
     if len(rows) < 2:
         return rows, columns, values
     step, across = np.diff(rows), np.diff(columns)
@@ -189,7 +199,7 @@ def _summed(rows, columns, values):
     again = int(np.argmin(first))
     warnings.warn(
         f"{np.count_nonzero(~first)} entries repeat a word of their document and were summed, "
-        f"first at row {rows[again]}, column {columns[again]}",
+        f"first at {place(row=rows[again], column=columns[again])}",
         InputWarning,
         stacklevel=4,
     )

@@ -1,0 +1,129 @@
+"""The contract of a reader: options in, training and test documents out.
+
+A reader is a class registered under the entry-point group ``plugsamp.readers``. The parameters of its
+constructor are its configuration: plain numbers, strings, booleans and lists of strings, with type
+annotations and defaults. Nothing is read until `Reader.read`, which returns a `Split` for every format,
+with ``test`` None where there are no test documents. A reader refuses with `plugsamp.errors.InputError`
+and returns nothing partial; what it takes but a user should know of is an `InputWarning`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from plugsamp.corpus import Corpus
+from plugsamp.errors import InputError
+from plugsamp.split import seeded_split
+
+
+class Split(NamedTuple):
+    """Training documents, and test documents or None, in one vocabulary."""
+
+    train: Corpus
+    test: Corpus | None
+
+
+class Reader(ABC):
+    """A format. See the module's text for the contract."""
+
+    @abstractmethod
+    def read(self, vocabulary: Sequence[str] | None = None) -> Split:
+        """Read the documents.
+
+        Parameters
+        ----------
+        vocabulary : sequence of str, optional
+            The words of a model, which are then used as they are; tokens outside are left out and
+            counted in `Corpus.n_unknown`. By default the vocabulary is that of the training documents.
+
+        Raises
+        ------
+        InputError
+            Naming file, line and column where they are known, and what would be right.
+        """
+
+
+@dataclass(kw_only=True)
+class SplitOptions:
+    """Which documents are read, and which are for testing; the options of every reader.
+
+    Parameters
+    ----------
+    test_size : float
+        The share of documents chosen for testing by `split_seed`, each class keeping its share; 0
+        chooses none.
+    split_seed : int
+        0 or more.
+    only : list of str, optional
+        Take only the documents with these labels.
+    """
+
+    test_size: float = 0.0
+    split_seed: int = 0
+    only: list[str] | None = None
+
+    @property
+    def second_path(self) -> str | None:
+        """The file of test documents, of readers that take one (`TestFile`)."""
+        return getattr(self, "test_path", None)
+
+    def check_split_options(self) -> None:
+        if self.second_path is not None and self.test_size:
+            raise InputError(
+                "test_path and test_size both say which documents are for testing; give one of them"
+            )
+        if self.test_size and not 0 < self.test_size < 1:
+            raise InputError(f"test_size must be a share from 0 to below 1, not {self.test_size!r}")
+
+    def split_corpus(self, corpus: Corpus, test: Corpus | None) -> Split:
+        """The split of corpora whose vocabulary is given, not learnt."""
+        corpus = self._selected(corpus)
+        test = None if test is None else self._selected(test)
+        if self.test_size:
+            rows = seeded_split(
+                corpus.n_documents, self.test_size, self.split_seed, class_labels(corpus.responses)
+            )
+            corpus, test = corpus.take(~rows), corpus.take(rows)
+        return Split(corpus, test)
+
+    def _selected(self, corpus: Corpus) -> Corpus:
+        if self.only is None:
+            return corpus
+        labels = corpus.responses
+        if labels is None or labels.ndim > 1:
+            raise InputError("only= selects by label, and the documents have not one label each")
+        texts = [str(v) for v in labels.tolist()]
+        check_only(self.only, texts)
+        wanted = set(map(str, self.only))
+        return corpus.take([i for i, t in enumerate(texts) if t in wanted])
+
+
+@dataclass(kw_only=True)
+class TestFile:
+    """Test documents in a file of their own.
+
+    Parameters
+    ----------
+    test_path : str, optional
+        A second file (or folder) of the same format.
+    """
+
+    test_path: str | None = None
+
+
+def check_only(only, labels, file=None) -> None:
+    """Refuse a label asked for that no document has."""
+    absent = sorted(set(map(str, only)) - set(labels))
+    if absent:
+        known = ", ".join(sorted(set(labels))[:20])
+        raise InputError(f"only= names {absent[0]!r}, which is no label here; labels are {known}", file=file)
+
+
+def class_labels(responses):
+    """Labels to stratify by, or None where the responses are not one class a document."""
+    if responses is None or responses.ndim > 1 or responses.dtype.kind == "f":
+        return None
+    return [str(v) for v in responses.tolist()]

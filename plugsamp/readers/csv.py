@@ -1,0 +1,187 @@
+"""Tables of text: comma, tab or otherwise separated."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import sys
+import threading
+import warnings
+from dataclasses import dataclass
+
+from plugsamp.errors import InputError, InputWarning
+from plugsamp.readers.base import TestFile
+from plugsamp.readers.fields import FieldOptions
+from plugsamp.readers.files import read_text
+from plugsamp.readers.records import Records, TextReader, unique_ids
+
+_LIMIT_LOCK = threading.Lock()
+_LOOKS_MISSING = {"nan", "na", "n/a", "null", "none", "?"}
+
+
+@dataclass(kw_only=True)
+class Table(FieldOptions, TestFile, TextReader):
+    """A table with a column of text, plain or .gz; quotes as in RFC 4180, blank rows skipped.
+
+    Parameters
+    ----------
+    path : str
+    delimiter : str
+        ``"auto"`` (tab where the name ends in .tsv or .tsv.gz, otherwise comma), ``"tab"``, or one
+        character.
+    header : bool
+        Whether the first row names the columns; otherwise they are called 1, 2, ...
+    label_delimiter : str
+        What separates the labels in a column of several.
+    missing_as : list of str, optional
+        Labels that mean "missing" besides the empty one, such as NaN. Text never is.
+    encoding : str
+    Others : see `FieldOptions`, `plugsamp.text.TextOptions`, `plugsamp.readers.base`.
+    """
+
+    path: str
+    delimiter: str = "auto"
+    header: bool = True
+    label_delimiter: str = ";"
+    missing_as: list[str] | None = None
+    encoding: str = "utf-8"
+
+    def records(self, path: str) -> Records:
+        lines, rows = self._rows(path)
+        if self.header and rows:
+            names, rows, lines = [n.strip() for n in rows[0]], rows[1:], lines[1:]
+            twice = next((n for i, n in enumerate(names) if n in names[:i]), None)
+            if twice is not None:
+                raise InputError(f"two columns are called {twice!r}", file=path, line=1)
+        else:
+            names = [str(i) for i in range(1, (len(rows[0]) if rows else 0) + 1)]
+        if not rows:
+            raise InputError("there are no documents in this file", file=path)
+        for line, row in zip(lines, rows, strict=True):
+            if len(row) != len(names):
+                more = "; a delimiter in the text needs quotes" if len(row) > len(names) else ""
+                raise InputError(
+                    f"{len(names)} fields expected, {len(row)} found{more}", file=path, line=line
+                )
+        column = dict(zip(names, zip(*rows, strict=True), strict=True))
+        self.need(self.text, column, path, 1)
+        if self.id != "id":
+            self.need(self.id, column, path, 1)
+        response, name = self.choose_response(column, path, 1)
+        split = self.choose_split(column, path, 1)
+        ids = [v.strip() for v in column[self.id]] if self.id in column else [str(n) for n in lines]
+        return Records(
+            str(path),
+            "text",
+            list(column[self.text]),
+            unique_ids(ids, lines, path),
+            response,
+            self._responses(response, name, column[name], lines, path) if response else [],
+            [self.is_test(v.strip(), path, n) for v, n in zip(column[split], lines, strict=True)]
+            if split
+            else None,
+        )
+
+    def _rows(self, path):
+        """Rows, and the line each begins on."""
+        text = read_text(path, self.encoding)
+        delimiter = self.delimiter
+        if delimiter == "auto":
+            delimiter = "tab" if str(path).removesuffix(".gz").endswith(".tsv") else ","
+        delimiter = "\t" if delimiter in ("tab", "\\t") else delimiter
+        if len(delimiter) != 1 or delimiter in '"\n\r':
+            raise InputError(f"delimiter must be auto, tab or one character, not {self.delimiter!r}")
+        lines, rows = [], []
+        with _LIMIT_LOCK:  # the limit of the csv module is one for the process
+            limit = csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
+            try:
+                reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+                line = 1
+                for row in reader:
+                    if row:
+                        rows.append(row)
+                        lines.append(line)
+                    line = reader.line_num + 1
+            except csv.Error as error:
+                raise _quoting_error(text, line, delimiter, path, error) from None
+            finally:
+                csv.field_size_limit(limit)
+        return lines, rows
+
+    def _responses(self, kind, name, column, lines, path) -> list:
+        missing = {"", *(self.missing_as or ())}
+        values = [None if v.strip() in missing else v.strip() for v in column]
+        absent = [n for v, n in zip(values, lines, strict=True) if v is None]
+        if absent and not self.missing_labels:
+            alike = [v for v in values if v is not None and v.lower() in _LOOKS_MISSING]
+            note = (
+                f", {len(alike)} of them {alike[0]!r}, which is missing only with missing_as" if alike else ""
+            )
+            raise InputError(
+                f"{len(absent) + len(alike)} documents without a {name} (the first on this line{note}); pass "
+                "missing_labels=true to keep them unlabelled, or response=none to use none",
+                file=path,
+                line=absent[0],
+            )
+        if kind == "label":
+            _warn_of_equal_numbers(values, path)
+            return values
+        if kind == "labels":
+            return [None if v is None else _labels(v.split(self.label_delimiter)) for v in values]
+        return [None if v is None else _number(v, name, path, n) for v, n in zip(values, lines, strict=True)]
+
+
+def _labels(parts):
+    return [p.strip() for p in parts if p.strip()]
+
+
+def _number(value: str, name, path, line) -> float:
+    try:
+        number = float(value) if value.isascii() and "_" not in value else math.nan
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise InputError(f"{name} must be a finite number, found {value!r}", file=path, line=line)
+    return number
+
+
+def _warn_of_equal_numbers(values, path) -> None:
+    """Labels are text; that "1" and "01" differ should surprise nobody."""
+    by_number: dict[float, list[str]] = {}
+    for label in sorted({v for v in values if v is not None}):
+        try:
+            by_number.setdefault(float(label), []).append(label)
+        except ValueError:
+            continue
+    for same in by_number.values():
+        if len(same) > 1:
+            warnings.warn(
+                f"{path}: labels are text, so {', '.join(same)} are different classes though equal numbers",
+                InputWarning,
+                stacklevel=5,
+            )
+            return
+
+
+def _quoting_error(text, line, delimiter, path, error) -> InputError:
+    """Where the quote was opened that the rest of the file is inside of."""
+    start = 0
+    for _ in range(line - 1):
+        start = text.index("\n", start) + 1
+    if "end of data" not in str(error):
+        return InputError(
+            f"not a table: {error}; a quote inside quotes is written twice", file=path, line=line
+        )
+    opened, inside, before = start, False, "\n"
+    for at in range(start, len(text)):
+        char = text[at]
+        if char == '"' and (inside or before in (delimiter, "\n")):
+            opened, inside = at, not inside
+        before = char
+    return InputError(
+        "the quote opened here is never closed",
+        file=path,
+        line=text.count("\n", 0, opened) + 1,
+        column=opened - text.rfind("\n", 0, opened),
+    )

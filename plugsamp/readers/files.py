@@ -1,0 +1,126 @@
+"""Bytes and lines of text files, plain or gzip, strictly: nothing is guessed, skipped or replaced."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import zlib
+from pathlib import Path
+
+from plugsamp.errors import InputError
+
+BYTE_ORDER_MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
+
+
+def read_bytes(path) -> bytes:
+    """The whole file, unpacked where its name ends in .gz."""
+    path = Path(path)
+    try:
+        raw = path.read_bytes()
+    except FileNotFoundError:
+        raise InputError("there is no such file", file=path) from None
+    except IsADirectoryError:
+        raise InputError(
+            "this is a folder, a file is needed (corpus=folder reads folders)", file=path
+        ) from None
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", file=path) from None
+    if path.suffix != ".gz":
+        return raw
+    if raw[:2] != b"\x1f\x8b":
+        raise InputError("the file is named .gz but is not gzip data", file=path)
+    try:
+        return gzip.decompress(raw)
+    except EOFError:
+        raise InputError("the compressed data ends early; no part of the file is used", file=path) from None
+    except (OSError, zlib.error) as error:
+        raise InputError(
+            f"the compressed data is damaged ({error}); no part of the file is used", file=path
+        ) from None
+
+
+def read_text(path, encoding: str = "utf-8") -> str:
+    """The text of a file: byte order mark dropped, CRLF read as LF.
+
+    Raises
+    ------
+    InputError
+        Bytes that are not of the encoding, a NUL, or a CR that ends no line; with line and byte.
+    """
+    return decode(read_bytes(path), path, encoding)
+
+
+def decode(raw: bytes, path, encoding: str = "utf-8") -> str:
+    try:
+        "".encode(encoding)
+    except LookupError:
+        raise InputError(f"there is no encoding {encoding!r}; utf-8 and latin-1 are two") from None
+    utf8 = encoding.lower().replace("_", "-") in ("utf-8", "utf8", "utf-8-sig")
+    if utf8 and raw[:2] in BYTE_ORDER_MARKS:
+        raise InputError(
+            "not UTF-8 (it starts with a UTF-16 byte order mark); pass encoding=utf-16", file=path, line=1
+        )
+    if utf8 and b"\0" in raw:
+        at = raw.index(b"\0")
+        start = raw.rfind(b"\n", 0, at) + 1
+        column = len(raw[start:at].decode("utf-8", "replace")) + 1
+        raise InputError(
+            f"not text: NUL byte at byte {at}", file=path, line=raw.count(b"\n", 0, at) + 1, column=column
+        )
+    try:
+        text = raw.decode(encoding)
+    except UnicodeError as error:
+        at = getattr(error, "start", 0)
+        raise InputError(
+            f"not {encoding.upper()} at byte {at} ({raw[at : at + 1]!r}); name the encoding of the file, "
+            "such as encoding=latin-1",
+            file=path,
+            line=raw.count(b"\n", 0, at) + 1,
+        ) from None
+    text = text.removeprefix("\ufeff")
+    if "\0" in text:
+        raise InputError("not text: NUL character", file=path, line=text.count("\n", 0, text.index("\0")) + 1)
+    if "\r" in text:
+        text = text.replace("\r\n", "\n")
+        bare = re.search("\r", text)
+        if bare:
+            raise InputError(
+                "carriage return without a line feed; lines end with LF or CRLF",
+                file=path,
+                line=text.count("\n", 0, bare.start()) + 1,
+                column=bare.start() - text.rfind("\n", 0, bare.start()),
+            )
+    return text
+
+
+def read_lines(path, encoding: str = "utf-8") -> list[str]:
+    """Lines without their ends; the last may lack one. Only LF and CRLF end a line."""
+    lines = read_text(path, encoding).split("\n")
+    if lines[-1] == "":
+        lines.pop()
+    return lines
+
+
+def read_names(path, what: str = "word", encoding: str = "utf-8") -> list[str]:
+    """One name a line (words, labels), blanks around it dropped; blank lines only at the end.
+
+    Raises
+    ------
+    InputError
+        A blank line between names, which would move every later one; a name that occurs twice.
+    """
+    names = [line.strip() for line in read_lines(path, encoding)]
+    while names and not names[-1]:
+        names.pop()
+    if not names:
+        raise InputError(f"the file holds no {what}s", file=path)
+    seen: dict[str, int] = {}
+    for line, name in enumerate(names, 1):
+        if not name:
+            raise InputError(
+                f"line is empty; skipping it would move every later {what} by one", file=path, line=line
+            )
+        if name in seen:
+            raise InputError(f'{what} "{name}" is on lines {seen[name]} and {line}', file=path, line=line)
+        seen[name] = line
+    return names

@@ -1,0 +1,212 @@
+"""Documents as a text format gives them, and the corpora made of them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from plugsamp.corpus import Corpus
+from plugsamp.errors import InputError, InputWarning
+from plugsamp.readers.base import Reader, Split, SplitOptions, check_only
+from plugsamp.split import seeded_split
+from plugsamp.text import TextOptions
+
+
+@dataclass
+class Records:
+    """The documents of one file, before words are counted.
+
+    Attributes
+    ----------
+    kind : {"text", "tokens", "counts"}
+    contents : list of str, of lists of str, or of dicts from word to count
+    ids : list of str, all different
+    response : {None, "label", "labels", "y"}
+    responses : list of str, of lists of str, or of float; None where missing
+    is_test : list of bool, or None where the file does not say
+    """
+
+    file: str
+    kind: str
+    contents: list
+    ids: list[str]
+    response: str | None = None
+    responses: list = field(default_factory=list)
+    is_test: list[bool] | None = None
+
+    def take(self, rows) -> Records:
+        def pick(values):
+            return [values[r] for r in rows] if values else values
+
+        return replace(
+            self,
+            contents=pick(self.contents),
+            ids=pick(self.ids),
+            responses=pick(self.responses),
+            is_test=pick(self.is_test),
+        )
+
+
+@dataclass(kw_only=True)
+class TextReader(TextOptions, SplitOptions, Reader):
+    """A format whose documents are text (or words, or counts of words).
+
+    A subclass gives `records`; this class does the rest, so that every format learns its vocabulary
+    on training documents only, keeps emptied documents, and codes responses alike.
+    """
+
+    def records(self, path: str) -> Records:
+        raise NotImplementedError
+
+    def read(self, vocabulary: Sequence[str] | None = None) -> Split:
+        self.check_text_options()
+        self.check_split_options()
+        records = self._selected_records(self.records(getattr(self, "path", None)))
+        if self.second_path is not None:
+            train, test = records, self._selected_records(self.records(self.second_path))
+            if (test.kind, test.response) != (train.kind, train.response):
+                raise InputError(
+                    f"the test file has {test.kind} and {test.response or 'no responses'}, "
+                    f"the training file {train.kind} and {train.response or 'no responses'}",
+                    file=test.file,
+                )
+        else:
+            train, test = self._divided(records)
+        return self._corpora(train, test, vocabulary)
+
+    def _selected_records(self, records: Records) -> Records:
+        if self.only is None:
+            return records
+        if records.response != "label":
+            raise InputError(
+                "only= selects by label, and the documents have not one label each", file=records.file
+            )
+        check_only(self.only, [r for r in records.responses if r is not None], records.file)
+        wanted = set(map(str, self.only))
+        return records.take([i for i, r in enumerate(records.responses) if r in wanted])
+
+    def _divided(self, records: Records) -> tuple[Records, Records | None]:
+        n = len(records.contents)
+        if self.test_size:
+            classes = [str(r) for r in records.responses] if records.response == "label" else None
+            is_test = seeded_split(n, self.test_size, self.split_seed, classes)
+        elif records.is_test is not None and any(records.is_test):
+            is_test = np.array(records.is_test)
+            if is_test.all():
+                raise InputError(
+                    "every document is a test document; there is nothing to train on", file=records.file
+                )
+        else:
+            return records, None
+        return records.take(np.flatnonzero(~is_test)), records.take(np.flatnonzero(is_test))
+
+    def _corpora(self, train: Records, test: Records | None, vocabulary) -> Split:
+        responses, names = coded_responses(train, test)
+        corpora = []
+        for part, values in zip((train, test), responses, strict=True):
+            if part is None:
+                corpora.append(None)
+                continue
+            X, words = self.count(part.kind, part.contents)
+            if vocabulary is None and part is train:
+                if X.sum() == 0:
+                    raise InputError("the corpus has no tokens: no document has a word left", file=part.file)
+                keep = self.choose(X)
+                if len(keep) == 0:
+                    raise InputError(
+                        f"none of the {len(words)} words of the training documents is within "
+                        f"min_df={self.min_df}, max_df={self.max_df} and min_count={self.min_count}",
+                        file=part.file,
+                    )
+                X, words = X[:, keep], [words[k] for k in keep]
+            corpus = Corpus.from_counts(
+                X,
+                responses=values,
+                vocabulary=words,
+                ids=part.ids,
+                response_names=names,
+                require_tokens=False,
+            )
+            if vocabulary is not None:
+                corpus = corpus.with_vocabulary(vocabulary)
+            elif part is test:
+                corpus = corpus.with_vocabulary(corpora[0].vocabulary)
+            corpora.append(corpus)
+            _warn_of_emptied(part, corpus)
+        return Split(*corpora)
+
+
+def _warn_of_emptied(part: Records, corpus: Corpus) -> None:
+    empty = np.flatnonzero(corpus.lengths == 0)
+    emptied = [i for i in empty if (part.contents[i].strip() if part.kind == "text" else part.contents[i])]
+    if emptied:
+        warnings.warn(
+            f"{part.file}: {len(emptied)} of {corpus.n_documents} documents have no word of the vocabulary "
+            f"and stay as empty documents (the first is {part.ids[emptied[0]]!r})",
+            InputWarning,
+            stacklevel=4,
+        )
+
+
+def coded_responses(train: Records, test: Records | None):
+    """((train's, test's), names): labels as objects, real numbers as floats, label lists as 0/1 tables."""
+    parts = (train, test)
+    if train.response is None:
+        return (None, None), None
+    if train.response == "y":
+        return [
+            p and np.array([np.nan if r is None else r for r in p.responses], dtype=float) for p in parts
+        ], None
+    if train.response == "label":
+        _warn_of_new(train, test, lambda r: () if r is None else (r,))
+        return [p and _objects(p.responses) for p in parts], None
+    _warn_of_new(train, test, lambda r: r or ())
+    names = sorted({label for p in parts if p for r in p.responses if r for label in r})
+    if not names:
+        raise InputError("no document has a label", file=train.file)
+    index = {name: i for i, name in enumerate(names)}
+    return [p and indicator_table(p.responses, index) for p in parts], names
+
+
+def _objects(values) -> np.ndarray:
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
+
+
+def indicator_table(responses, index) -> np.ndarray:
+    """Label lists as 0/1 (D, labels); NaN all along the row of a document whose labels are missing."""
+    missing = any(r is None for r in responses)
+    table = np.zeros((len(responses), len(index)), dtype=float if missing else np.int8)
+    for row, labels in enumerate(responses):
+        if labels is None:
+            table[row] = np.nan
+        else:
+            table[row, [index[label] for label in labels]] = 1
+    return table
+
+
+def _warn_of_new(train: Records, test: Records | None, labels: Callable) -> None:
+    if test is None:
+        return
+    new = {x for r in test.responses for x in labels(r)} - {x for r in train.responses for x in labels(r)}
+    if new:
+        first = ", ".join(sorted(new)[:5])
+        warnings.warn(
+            f"{test.file}: {len(new)} labels of test documents are those of no training document: {first}",
+            InputWarning,
+            stacklevel=5,
+        )
+
+
+def unique_ids(ids: list[str], lines: list[int], file) -> list[str]:
+    """Refuse an id that two lines share."""
+    seen: dict[str, int] = {}
+    for name, line in zip(ids, lines, strict=True):
+        if name in seen:
+            raise InputError(f"id {name} is on lines {seen[name]} and {line}", file=file, line=line)
+        seen[name] = line
+    return ids

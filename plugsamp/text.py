@@ -1,0 +1,164 @@
+"""Text to counts: tokens, stop words and the choice of a vocabulary, through scikit-learn."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+
+from plugsamp.errors import InputError, InputWarning
+
+#: Patterns with a name. Letters are those of any alphabet.
+PATTERNS = {"letters": r"[^\W\d_]{2,}", "blanks": r"\S+"}
+
+#: Not blanks, so that "goal\u200bball" is one word, though a reader of the text sees two.
+INVISIBLE = re.compile("[\u200b\u2060\ufeff]")
+
+#: What lowercase letter tokens of clitics leave behind; the list of scikit-learn has "couldnt", not "couldn".
+CLITICS = frozenset(
+    {"ain", "aren", "couldn", "didn", "doesn", "don", "hadn", "hasn", "haven", "isn", "ll", "mustn", "needn"}
+    | {"re", "shan", "shouldn", "ve", "wasn", "weren", "won", "wouldn"}
+)
+
+
+@dataclass(kw_only=True)
+class TextOptions:
+    """How text becomes words; the options of every reader that takes text.
+
+    Parameters
+    ----------
+    lowercase : bool
+    pattern : str
+        ``"letters"`` (runs of two letters or more), ``"blanks"`` (whatever stands between blanks,
+        nothing dropped), or a regular expression for a token.
+    stop_words : str
+        ``"english"`` (scikit-learn's list, and the halves of ``don't`` and the like), ``"none"``, or a
+        file with a word a line. Token lists and counts are taken as they are.
+    min_df, max_df : float
+        Limits on the training documents that hold a word: below 1 (for `max_df` also 1 itself) a
+        share of them, otherwise a number.
+    min_count : int
+        Words with fewer occurrences in the training documents are left out.
+    max_words : int
+        The number of words kept, those with the largest tf-idf summed over the training documents;
+        0 keeps all.
+    """
+
+    lowercase: bool = True
+    pattern: str = "letters"
+    stop_words: str = "english"
+    min_df: float = 2
+    max_df: float = 1.0
+    min_count: int = 1
+    max_words: int = 0
+
+    def check_text_options(self) -> None:
+        for name in ("min_df", "max_df", "min_count", "max_words"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < float("inf"):
+                raise InputError(f"{name} must be a number, 0 or more, not {value!r}")
+            if value != int(value) and (value > 1 or name in ("min_count", "max_words")):
+                share = ", or a share of the documents below 1" if name in ("min_df", "max_df") else ""
+                raise InputError(f"{name} must be a whole number{share}, not {value!r}")
+        try:
+            groups = re.compile(self._pattern).groups
+        except re.error as error:
+            raise InputError(f"pattern {self.pattern!r} is not a regular expression: {error}") from None
+        if groups > 1:
+            raise InputError(
+                f"pattern {self.pattern!r} has {groups} groups; a token is the whole match or one group"
+            )
+
+    @property
+    def _pattern(self) -> str:
+        return PATTERNS.get(self.pattern, self.pattern)
+
+    def stop_list(self) -> list[str] | None:
+        """The stop words, as they look after lower-casing."""
+        if self.stop_words == "none":
+            return None
+        if self.stop_words == "english":
+            from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+            return sorted(ENGLISH_STOP_WORDS | CLITICS)
+        if not Path(self.stop_words).is_file():
+            raise InputError(
+                f"stop_words must be english, none or a file, and there is no file {self.stop_words!r}"
+            )
+        from plugsamp.readers.files import read_lines
+
+        words = {w.strip() for w in read_lines(self.stop_words)} - {""}
+        return sorted({w.lower() for w in words} if self.lowercase else words)
+
+    def count(self, kind: str, contents: Sequence) -> tuple[sp.csr_array, list[str]]:
+        """Count every word of some documents.
+
+        Parameters
+        ----------
+        kind : {"text", "tokens", "counts"}
+        contents : sequence of str, of lists of str, or of dicts from word to count
+
+        Returns
+        -------
+        X : CSR (D, V) of int64
+        vocabulary : list of V words, sorted
+        """
+        # Here, as scikit-learn takes a second to import.
+        from sklearn.feature_extraction import DictVectorizer
+        from sklearn.feature_extraction.text import CountVectorizer
+
+        if kind == "counts":
+            vectorizer = DictVectorizer(dtype=np.int64)
+            return sp.csr_array(vectorizer.fit_transform(contents)), list(vectorizer.get_feature_names_out())
+        if kind == "tokens":
+            vectorizer = CountVectorizer(analyzer=_as_it_is, dtype=np.int64)
+        else:
+            hidden = sum(bool(INVISIBLE.search(text)) for text in contents)
+            if hidden:
+                warnings.warn(
+                    f"{hidden} documents hold invisible characters (zero-width spaces), which are not blanks",
+                    InputWarning,
+                    stacklevel=2,
+                )
+            vectorizer = CountVectorizer(
+                lowercase=self.lowercase,
+                token_pattern=self._pattern,
+                stop_words=self.stop_list(),
+                dtype=np.int64,
+            )
+        with warnings.catch_warnings():
+            # Stop words that the pattern would split, and a custom analyzer: nothing a user can act on.
+            warnings.simplefilter("ignore", UserWarning)
+            try:
+                X = vectorizer.fit_transform(contents)
+            except ValueError as error:
+                if "empty vocabulary" not in str(error):
+                    raise
+                return sp.csr_array((len(contents), 0), dtype=np.int64), []
+        return sp.csr_array(X), list(vectorizer.get_feature_names_out())
+
+    def choose(self, X: sp.csr_array) -> np.ndarray:
+        """The columns of the training counts (D, V) that the limits leave, ascending."""
+        X = sp.csr_array(X)
+        n_documents = X.shape[0]
+        df = np.bincount(X.indices, minlength=X.shape[1])
+        least = self.min_df * n_documents if self.min_df < 1 else self.min_df
+        most = self.max_df * n_documents if self.max_df <= 1 else self.max_df
+        keep = np.flatnonzero((df >= least) & (df <= most) & (X.sum(axis=0) >= self.min_count))
+        if self.max_words and len(keep) > self.max_words:
+            from sklearn.feature_extraction.text import TfidfTransformer
+
+            weight = TfidfTransformer(norm="l2").fit_transform(X[:, keep]).sum(axis=0)
+            # Stable, so that equal words are kept in the order of the vocabulary.
+            order = np.argsort(-np.asarray(weight).ravel(), kind="stable")
+            keep = np.sort(keep[order[: self.max_words]])
+        return keep
+
+
+def _as_it_is(tokens):
+    return tokens
