@@ -8,7 +8,10 @@ from importlib import import_module
 #: Command -> (module, one line). A command's module has `main(arguments) -> exit code`.
 COMMANDS = {
     "fit": ("plugsamp.commands.fit", "fit a supervised topic model and evaluate it"),
-    "plugins": ("plugsamp.commands.plugins", "list what is installed: losses, kernels, priors, readers, backends"),
+    "plugins": (
+        "plugsamp.commands.plugins",
+        "list what is installed: losses, kernels, priors, readers, backends",
+    ),
 }
 
 EXAMPLES = """\

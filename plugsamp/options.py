@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import inspect
+import numbers
 import types
 import typing
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numbers
-
-_NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "a string", type(None): "null",
-          Path: "a path", dict: "a mapping", list: "a list", tuple: "a list"}
+_NAMES = {
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    str: "a string",
+    type(None): "null",
+    Path: "a path",
+    dict: "a mapping",
+    list: "a list",
+    tuple: "a list",
+}
 
 
 @dataclass(frozen=True)

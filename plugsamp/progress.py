@@ -37,7 +37,8 @@ class Progress:
         self._start = self._last = time.monotonic()
         if self.terminal:
             from rich.console import Console
-            from rich.progress import BarColumn, Progress as Bar, TextColumn, TimeRemainingColumn
+            from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
+            from rich.progress import Progress as Bar
 
             columns = (
                 TextColumn("sweep {task.completed:.0f}/{task.total:.0f}"),

@@ -32,7 +32,9 @@ class StorageError(ValueError):
     """A folder that cannot be written or read; the message says what is wrong with it."""
 
 
-def write_folder(path, kind: str, arrays: Mapping[str, np.ndarray], content: Mapping, overwrite: bool = False) -> Path:
+def write_folder(
+    path, kind: str, arrays: Mapping[str, np.ndarray], content: Mapping, overwrite: bool = False
+) -> Path:
     """Write arrays and a JSON-able content as one folder, complete or not at all.
 
     Parameters
@@ -122,7 +124,9 @@ def _write_array(folder: Path, name: str, array) -> dict:
         raise StorageError(f"{name!r} cannot be the name of an array")
     array = np.ascontiguousarray(array).reshape(np.shape(array))
     if array.dtype.kind not in "biuf":
-        raise StorageError(f"array {name} has dtype {array.dtype}; only booleans, integers and floats are kept")
+        raise StorageError(
+            f"array {name} has dtype {array.dtype}; only booleans, integers and floats are kept"
+        )
     array = array.astype(array.dtype.newbyteorder("<"), copy=False)
     buffer = io.BytesIO()
     np.save(buffer, array, allow_pickle=False)

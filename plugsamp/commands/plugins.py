@@ -20,7 +20,10 @@ def main(arguments: list[str]) -> int:
         return 0
     unknown = [a for a in arguments if a not in registry.GROUPS]
     if unknown:
-        print(f"plugsamp plugins: no group {unknown[0]!r}{registry.suggestion(unknown[0], registry.GROUPS)}", file=sys.stderr)
+        print(
+            f"plugsamp plugins: no group {unknown[0]!r}{registry.suggestion(unknown[0], registry.GROUPS)}",
+            file=sys.stderr,
+        )
         return 2
     broken = []
     for group in arguments or registry.GROUPS:
@@ -41,7 +44,9 @@ def main(arguments: list[str]) -> int:
     for group in arguments or registry.GROUPS:
         found = [p.name for p in registry.plugins(group)]
         for name in sorted({n for n in found if found.count(n) > 1}):
-            print(f"note: several packages register {registry.GROUPS[group]} {name!r}; choose with package:name")
+            print(
+                f"note: several packages register {registry.GROUPS[group]} {name!r}; choose with package:name"
+            )
     if broken:
         print(f"{len(broken)} broken", file=sys.stderr)
     return 1 if broken else 0
