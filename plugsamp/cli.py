@@ -31,9 +31,9 @@ def main(arguments: list[str] | None = None) -> int:
         print(overview())
         return 0
     if arguments[0] in ("-V", "--version"):
-        from plugsamp import __version__
+        from importlib.metadata import version
 
-        print(f"plugsamp {__version__}")
+        print(f"plugsamp {version("plugsamp")}")
         return 0
     name = arguments[0]
     if name not in COMMANDS:
