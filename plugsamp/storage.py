@@ -145,7 +145,10 @@ def _read_array(folder: Path, name: str, entry: Mapping) -> np.ndarray:
         raise StorageError(f"{folder} is incomplete: {file.name} is missing") from None
     if hashlib.sha256(data).hexdigest() != entry["sha256"]:
         raise StorageError(f"{file} is damaged or cut short: its digest does not fit")
-    array = np.load(io.BytesIO(data), allow_pickle=False)
+    try:
+        array = np.load(io.BytesIO(data), allow_pickle=False)
+    except (ValueError, EOFError) as error:
+        raise StorageError(f"{file} is not a plain array: {error}") from None
     if array.dtype.str != entry["dtype"] or list(array.shape) != entry["shape"]:
         raise StorageError(f"{file} is {array.dtype.str} {array.shape}, the manifest says otherwise")
     array.setflags(write=False)
