@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import secrets
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -94,10 +96,38 @@ def _checked(cls, prefix: str, given: dict, others=()) -> dict:
 
 
 def task(config: DictConfig) -> float | None:
-    """One run: fit, evaluate, write the run folder. Returns the main metric, for sweepers."""
+    """One run under Hydra; the main metric is its value, for sweepers."""
     from hydra.core.hydra_config import HydraConfig
 
     runtime = HydraConfig.get().runtime
     # Paths are the caller's, whatever hydra.job.chdir says.
     with contextlib.chdir(runtime.cwd):
         return run(config, Path(runtime.output_dir))
+
+
+def run(config: DictConfig, folder: Path) -> float | None:
+    """Fit as configured and write the run folder; the main metric is returned."""
+    settings = Settings.of(config)
+    # What can be wrong whatever the data is said before they are read.
+    chosen = {g: hydra_source.object_of(g, config.get(g)) for g in hydra_source.CONFIG_GROUPS}
+    from plugsamp.commands import run_fit
+    from plugsamp.runfolder import holds_run
+
+    model = run_fit.check(settings, chosen)
+    if holds_run(folder) and not settings.overwrite:
+        raise ValueError(f"{folder} holds a run already; choose another hydra.run.dir, or overwrite=true")
+    if settings.seed is None:
+        settings.seed = secrets.randbits(32)
+        log.info("seed %d", settings.seed)
+    _write_config(config, settings.seed, folder)
+    with warnings.catch_warnings():
+        warnings.showwarning = lambda message, *rest, **more: log.warning("%s", message)
+        return run_fit.run(settings, chosen, model, folder)
+
+
+def _write_config(config: DictConfig, seed: int, folder: Path) -> None:
+    """config.yaml: everything resolved, so that the folder says all that the run was."""
+    plain = OmegaConf.to_container(config, resolve=True)
+    plain["seed"] = seed
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "config.yaml").write_text(OmegaConf.to_yaml(OmegaConf.create(plain)), encoding="utf-8")
