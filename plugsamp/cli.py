@@ -33,7 +33,7 @@ def main(arguments: list[str] | None = None) -> int:
     if arguments[0] in ("-V", "--version"):
         from importlib.metadata import version
 
-        print(f"plugsamp {version("plugsamp")}")
+        print('plugsamp', version('plugsamp'))
         return 0
     name = arguments[0]
     if name not in COMMANDS:

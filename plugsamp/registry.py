@@ -8,6 +8,7 @@ one of its objects is chosen, and not before.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import difflib
 import inspect
 import io
@@ -136,8 +137,11 @@ def options_of(target, label: str | None = None) -> dict[str, Option]:
         signature = inspect.signature(target)
     except (TypeError, ValueError):
         return {}
+    fields = {f.name: f for f in dataclasses.fields(target)} if dataclasses.is_dataclass(target) else {}
     try:
-        hints = typing.get_type_hints(target.__init__ if inspect.isclass(target) else target)
+        # Of a dataclass the class: inherited fields are annotated in the modules of its bases.
+        annotated = target if fields or not inspect.isclass(target) else target.__init__
+        hints = typing.get_type_hints(annotated)
     except Exception:  # an annotation that only a type checker can resolve: unchecked, not an error
         hints = {}
     found = {}
@@ -146,9 +150,11 @@ def options_of(target, label: str | None = None) -> dict[str, Option]:
             raise RegistryError(f"{label} takes {parameter}, but options must be named parameters")
         if parameter.name == "name":
             raise RegistryError(f"{label} has an option called 'name', which is the plugin's own name")
-        found[parameter.name] = Option(
-            parameter.name, hints.get(parameter.name, typing.Any), parameter.default
-        )
+        default = parameter.default
+        field = fields.get(parameter.name)
+        if field is not None and field.default_factory is not dataclasses.MISSING:
+            default = field.default_factory()
+        found[parameter.name] = Option(parameter.name, hints.get(parameter.name, typing.Any), default)
     return found
 
 

@@ -15,19 +15,6 @@ from plugsamp.options import check, shown
 from plugsamp.registry import RegistryError
 
 
-def install(folder, package: str, module: str, source: str, groups: dict[str, dict[str, str]], version="1.0"):
-    """A package as pip would leave it, without pip."""
-    (folder / f"{module}.py").write_text(source)
-    info = folder / f"{package.replace('-', '_')}-{version}.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: {version}\n")
-    lines = []
-    for group, names in groups.items():
-        lines.append(f"[plugsamp.{group}]")
-        lines += [f"{name} = {module}:{attribute}" for name, attribute in names.items()]
-    (info / "entry_points.txt").write_text("\n".join(lines) + "\n")
-
-
 LOSS = """
 from plugsamp.losses.hinge import Hinge
 
@@ -48,18 +35,7 @@ class Greedy(Hinge):
 
 
 @pytest.fixture
-def site(tmp_path, monkeypatch):
-    """A folder on sys.path, as site-packages is; modules imported from it are forgotten afterwards."""
-    monkeypatch.syspath_prepend(tmp_path)
-    before = set(sys.modules)
-    yield tmp_path
-    for name in set(sys.modules) - before:
-        if str(tmp_path) in str(getattr(sys.modules[name], "__file__", "")):
-            del sys.modules[name]
-
-
-@pytest.fixture
-def student(site):
+def student(site, install):
     names = {"student_t": "StudentT", "needs": "Needs", "greedy": "Greedy"}
     install(site, "plugsamp-student", "student_plugin", LOSS, {"losses": names})
     return site
@@ -86,7 +62,7 @@ def test_a_mapping_is_a_name_with_options():
         registry.resolve("losses", {"cost": 7.0})
 
 
-def test_listing_imports_nothing(site):
+def test_listing_imports_nothing(site, install):
     install(
         site, "plugsamp-loud", "loud_plugin", "raise RuntimeError('imported')", {"losses": {"loud": "Loud"}}
     )
@@ -107,7 +83,7 @@ def test_listing_imports_nothing(site):
         ("Other = 1", "AttributeError"),
     ],
 )
-def test_a_broken_plugin_is_named_and_breaks_nothing_else(site, source, said):
+def test_a_broken_plugin_is_named_and_breaks_nothing_else(site, source, said, install):
     install(site, "plugsamp-broken", "broken_plugin", source, {"losses": {"broken": "Broken"}}, version="2.5")
     with pytest.raises(RegistryError) as caught:
         registry.load("losses", "broken")
@@ -116,14 +92,14 @@ def test_a_broken_plugin_is_named_and_breaks_nothing_else(site, source, said):
     assert isinstance(registry.resolve("losses", "hinge"), Hinge)
 
 
-def test_what_a_module_prints_on_import_stays_out_of_our_output(site, capsys):
+def test_what_a_module_prints_on_import_stays_out_of_our_output(site, capsys, install):
     source = "print('hello')\nfrom plugsamp.losses.hinge import Hinge"
     install(site, "plugsamp-chatty", "chatty_plugin", source, {"losses": {"chatty": "Hinge"}})
     registry.load("losses", "chatty")
     assert capsys.readouterr().out == ""
 
 
-def test_two_packages_with_one_name(student):
+def test_two_packages_with_one_name(student, install):
     install(student, "another", "another_plugin", LOSS, {"losses": {"student_t": "StudentT"}})
     with pytest.raises(RegistryError) as caught:
         registry.resolve("losses", "student_t")
@@ -135,7 +111,7 @@ def test_two_packages_with_one_name(student):
     assert type(chosen).__module__ == "another_plugin"
 
 
-def test_a_second_copy_of_a_package_is_not_a_second_claim(student, tmp_path_factory, monkeypatch):
+def test_a_second_copy_of_a_package_is_not_a_second_claim(student, tmp_path_factory, monkeypatch, install):
     older = tmp_path_factory.mktemp("older")
     install(older, "plugsamp-student", "old_plugin", "", {"losses": {"student_t": "Gone"}}, version="0.1")
     monkeypatch.setattr(sys, "path", [*sys.path, str(older)])
@@ -160,6 +136,21 @@ def test_options_come_from_the_signature(student):
     assert list(found) == ["df", "robust", "kind", "knots"]
     assert found["df"].type is float and found["df"].default == 4.0
     assert registry.options("losses", "needs")["path"].required
+
+
+def test_options_of_dataclasses_with_inherited_fields(site, install):
+    base = "from __future__ import annotations\nfrom dataclasses import dataclass, field\n"
+    base += "Number = float\n@dataclass(kw_only=True)\nclass Base:\n    size: Number = 0.5\n"
+    (site / "base_of_reader.py").write_text(base)
+    source = "from __future__ import annotations\nfrom dataclasses import dataclass, field\n"
+    source += "from base_of_reader import Base\n@dataclass(kw_only=True)\nclass Reader(Base):\n"
+    source += "    path: str\n    only: list[str] = field(default_factory=lambda: ['a'])\n"
+    install(site, "plugsamp-reader", "reader_plugin", source, {"readers": {"mine": "Reader"}})
+    found = registry.options("readers", "mine")
+    assert {n: o.type for n, o in found.items()} == {"path": str, "only": list[str], "size": float}
+    assert found["only"].default == ["a"] and found["path"].required
+    with pytest.raises(RegistryError, match="'size' must be a number"):
+        registry.resolve("readers", "mine", path="x", size="big")
 
 
 def test_an_unknown_option_lists_the_valid_ones(student):
@@ -216,7 +207,7 @@ def test_shown_is_what_one_would_type():
     assert shown([None, True, "a", 1.5]) == "[null,true,a,1.5]"
 
 
-def test_a_plugin_breaks_no_import_of_ours(site):
+def test_a_plugin_breaks_no_import_of_ours(site, install):
     install(site, "plugsamp-exit", "exit_plugin", "raise SystemExit", {"losses": {"bye": "Bye"}})
     code = "import plugsamp.cli; raise SystemExit(plugsamp.cli.main(['plugins', 'losses']))"
     done = subprocess.run(
