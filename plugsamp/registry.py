@@ -12,6 +12,7 @@ import dataclasses
 import difflib
 import inspect
 import io
+import sys
 import typing
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -122,6 +123,19 @@ def load(group: str, name: str):
     if not callable(target):
         raise RegistryError(f"{plugin.target} of package {plugin.package} is not a class")
     return target
+
+
+def plugin_of(group: str, value) -> Plugin | None:
+    """The plugin whose class `value` is an instance of, or None; nothing is imported for it."""
+    kind = type(value)
+    found = plugins(group)
+    for plugin in found:
+        if plugin.target == f"{kind.__module__}:{kind.__qualname__}":
+            return plugin
+    for plugin in found:  # registered where it is re-exported
+        if getattr(sys.modules.get(plugin.entry.module), plugin.entry.attr, None) is kind:
+            return plugin
+    return None
 
 
 def options(group: str, name: str) -> dict[str, Option]:
