@@ -35,10 +35,10 @@ def check(settings, chosen: Mapping) -> Model:
     kept_sweeps(settings.sweeps, settings.burn_in, settings.thin)
     if settings.top_words < 1:
         raise ValueError(f"top_words must be 1 or more, not {settings.top_words}")
-    if settings.predict.passes <= settings.predict.burn_in or settings.predict.burn_in < 0:
+    if not 1 <= settings.predict.burn_in < settings.predict.passes:
         raise ValueError(
-            f"predict.burn_in={settings.predict.burn_in} leaves none of predict.passes="
-            f"{settings.predict.passes} to keep"
+            f"predict.burn_in must be 1 or more and below predict.passes={settings.predict.passes}, "
+            f"not {settings.predict.burn_in}"
         )
     return Model(**settings.model_options(), loss=chosen["loss"], weights=chosen["weights"])
 
@@ -48,20 +48,19 @@ def run(settings, chosen: Mapping, model: Model, folder: Path) -> float | None:
     train, test = chosen["corpus"].read()
     log.info("%s", described(train, test))
     result = _fit(settings, chosen, model, train, folder)
-    result.predictor.passes = settings.predict.passes
-    result.predictor.burn_in = settings.predict.burn_in
+    predictor = result.predictor.with_options(**vars(settings.predict))
     if settings.save_model:
-        save_model(folder / "model", result.predictor, overwrite=settings.overwrite)
-    trained = evaluate(result.predictor, train)
-    tested = evaluate(result.predictor, test) if test is not None else None
+        save_model(folder / "model", predictor, model, overwrite=settings.overwrite)
+    trained = evaluate(predictor, train)
+    tested = evaluate(predictor, test) if test is not None else None
     metrics = metrics_of(settings, chosen, result, trained, tested)
     write_json(folder / "metrics.json", metrics)
     if tested is not None:
         write_predictions(folder / "predictions.csv", **tested.table())
     rows = topics(
-        result.predictor.phi,
+        predictor.phi,
         result.chain.counts.topic_totals,
-        result.predictor.eta.mean(axis=0),
+        predictor.eta.mean(axis=0),
         result.chain.coding,
         train.vocabulary,
         settings.top_words,
