@@ -2,7 +2,17 @@
 
 from plugsamp._lazy import attach
 
-_MODULES = ("backends", "diagnostics", "kernels", "losses", "priors", "proposals", "readers", "registry", "topics")
+_MODULES = (
+    "backends",
+    "diagnostics",
+    "kernels",
+    "losses",
+    "priors",
+    "proposals",
+    "readers",
+    "registry",
+    "topics",
+)
 
 __getattr__, __dir__, __all__ = attach(
     __name__,

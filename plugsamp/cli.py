@@ -10,17 +10,17 @@ COMMANDS = {
     "fit": ("plugsamp.commands.fit", "fit a supervised topic model and evaluate it"),
     "plugins": (
         "plugsamp.commands.plugins",
-        "list what is installed: losses, kernels, priors, readers, backends",
+        "list the installed losses, kernels, priors, readers, backends",
     ),
 }
 
 EXAMPLES = """\
 Examples:
-  plugsamp fit                                           the docstrings of the installed numpy, scipy, scikit-learn
-  plugsamp fit n_topics=100 loss.cost=50 seed=1          any option is name=value
-  plugsamp fit corpus=jsonl corpus.path=news.jsonl       your own documents
-  plugsamp fit -m loss=none,hinge n_topics=20,50         a run for each combination
-  plugsamp fit --help                                    every option
+  plugsamp fit                                       the docstrings of the installed numpy, scipy, ...
+  plugsamp fit n_topics=100 loss.cost=50 seed=1      any option is name=value
+  plugsamp fit corpus=jsonl corpus.path=news.jsonl   your own documents
+  plugsamp fit -m loss=none,hinge n_topics=20,50     a run for each combination
+  plugsamp fit --help                                every option
 """
 
 
@@ -33,7 +33,7 @@ def main(arguments: list[str] | None = None) -> int:
     if arguments[0] in ("-V", "--version"):
         from importlib.metadata import version
 
-        print('plugsamp', version('plugsamp'))
+        print("plugsamp", version("plugsamp"))
         return 0
     name = arguments[0]
     if name not in COMMANDS:

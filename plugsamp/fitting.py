@@ -135,9 +135,7 @@ def kept_sweeps(sweeps: int, burn_in: int | None = None, thin: int = 5) -> froze
             raise ValueError(f"{name} must be a whole number, {least} or more, not {value!r}")
     burn_in = sweeps // 2 if burn_in is None else burn_in
     if burn_in >= sweeps:
-        raise ValueError(
-            f"burn_in={burn_in} leaves none of {sweeps} sweeps to keep; it must be below sweeps"
-        )
+        raise ValueError(f"burn_in={burn_in} leaves none of {sweeps} sweeps to keep; it must be below sweeps")
     return frozenset(range(sweeps, burn_in, -thin))
 
 

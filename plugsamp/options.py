@@ -121,3 +121,28 @@ def _require(value, holds: bool):
     if not holds:
         raise TypeError
     return value
+
+
+def texts(target) -> dict[str, str]:
+    """What a class and its bases document of their parameters (numpydoc), the first sentence of each."""
+    found: dict[str, str] = {}
+    for cls in inspect.getmro(target) if inspect.isclass(target) else [target]:
+        lines = inspect.cleandoc(cls.__doc__ or "").splitlines()
+        if "Parameters" not in lines:
+            continue
+        names: list[str] = []
+        for line in lines[lines.index("Parameters") + 2 :]:
+            if re.fullmatch(r"-{3,}", line):
+                break
+            head = re.match(r"([A-Za-z_][\w, ]*?) : ", line)
+            if head:
+                names = [n.strip() for n in head[1].split(",") if n.strip() not in found]
+                found.update(dict.fromkeys(names, ""))
+            elif line.startswith(" "):
+                for name in names:
+                    found[name] = f"{found[name]} {line.strip()}".strip()
+            else:
+                names = []
+    return {
+        name: re.split(r"(?<=[^.]\w)\.(?:\s|$)|(?<=\))\.(?:\s|$)", text)[0] for name, text in found.items()
+    }

@@ -14,7 +14,6 @@ from plugsamp.losses.hinge import Hinge
 from plugsamp.options import check, shown
 from plugsamp.registry import RegistryError
 
-
 LOSS = """
 from plugsamp.losses.hinge import Hinge
 

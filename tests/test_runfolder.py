@@ -52,7 +52,9 @@ def test_predictions_of_classes(tmp_path):
     truth = np.array(["a", None, "b,c"], dtype=object)
     predicted = np.array(["a", "b,c", 'say "hi"'], dtype=object)
     scores = np.array([[1.0, 0.1], [0.5, 1 / 3], [0.0, -1.0]])
-    write_predictions(tmp_path / "p.csv", ("1", "2", "\ud800"), truth, predicted, scores, ["a", "b,c"], [0, 2, 0])
+    write_predictions(
+        tmp_path / "p.csv", ("1", "2", "\ud800"), truth, predicted, scores, ["a", "b,c"], [0, 2, 0]
+    )
     rows = read(tmp_path / "p.csv")
     assert rows[0] == ["id", "true", "predicted", "score_a", "score_b,c", "n_unknown"]
     assert rows[2] == ["2", "", "b,c", "0.5", repr(1 / 3), "2"]
@@ -64,7 +66,16 @@ def test_predictions_of_several_columns(tmp_path):
     predicted = np.array([[1, 0]])
     write_predictions(tmp_path / "p.csv", ("x",), truth, predicted, np.zeros((1, 2)), "uv", [0], names="uv")
     header, row = read(tmp_path / "p.csv")
-    assert header == ["id", "true_u", "true_v", "predicted_u", "predicted_v", "score_u", "score_v", "n_unknown"]
+    assert header == [
+        "id",
+        "true_u",
+        "true_v",
+        "predicted_u",
+        "predicted_v",
+        "score_u",
+        "score_v",
+        "n_unknown",
+    ]
     assert row == ["x", "1.0", "", "1", "0", "0.0", "0.0", "0"]
 
 

@@ -19,7 +19,18 @@ ARRAYS = {
     "empty": np.empty((0, 5), dtype=np.float32),
     "scalar": np.array(2.5),
 }
-WORDS = ["plain", "new york", "a\u00a0b", "tab\there", "line\nbreak", "", '"quoted"', "\ud800", "𝔘nicode", "\x00"]
+WORDS = [
+    "plain",
+    "new york",
+    "a\u00a0b",
+    "tab\there",
+    "line\nbreak",
+    "",
+    '"quoted"',
+    "\ud800",
+    "𝔘nicode",
+    "\x00",
+]
 
 
 @pytest.fixture
@@ -61,7 +72,9 @@ def test_the_folder_can_be_moved_and_is_readable_as_any_other(folder, tmp_path):
     read_folder(tmp_path / "elsewhere", "model")
 
 
-@pytest.mark.parametrize("bad", [np.array([None]), np.array(["text"]), np.array([1j]), np.array([(1, 2)], "i4,i4")])
+@pytest.mark.parametrize(
+    "bad", [np.array([None]), np.array(["text"]), np.array([1j]), np.array([(1, 2)], "i4,i4")]
+)
 def test_only_numbers_are_kept(tmp_path, bad):
     with pytest.raises(StorageError, match="only booleans, integers and floats"):
         write_folder(tmp_path / "m", "model", {"a": bad}, {})

@@ -44,14 +44,14 @@ def run(
     """
     hydra_source.register()
     failure: list[BaseException] = []
+    keep = wants_traceback()
 
     def job(config: DictConfig):
         try:
             return task(config)
         except USER_ERRORS as error:
-            if wants_traceback():
+            if keep:
                 raise
-            log.debug("%s", error, exc_info=True)
             if HydraConfig.get().mode == RunMode.MULTIRUN:
                 # The other jobs of a sweep go on; this one's failure is told at once, in its own log too.
                 log.error("%s: %s", command, message_of(error))
@@ -65,7 +65,6 @@ def run(
     argv, full = sys.argv, os.environ.get("HYDRA_FULL_ERROR")
     try:
         sys.argv = [f"plugsamp {command}", *arguments]
-        keep = wants_traceback()
         os.environ["HYDRA_FULL_ERROR"] = "1"  # so that errors reach us, not Hydra's printer
         try:
             app()

@@ -7,7 +7,7 @@ import shutil
 import textwrap
 from importlib.resources import files
 
-from plugsamp import hydra_source, registry
+from plugsamp import hydra_source, options, registry
 from plugsamp.commands.hydra_app import compose
 from plugsamp.options import shown
 
@@ -30,9 +30,13 @@ EXAMPLES = """\
   plugsamp fit
   plugsamp fit loss=hinge loss.cost=50 kernel=composed kernel.steps=6 n_topics=100 sweeps=60 seed=1
   plugsamp fit corpus=jsonl corpus.path=news.jsonl
-  plugsamp fit +experiment=20ng data_dir=/data
+  plugsamp fit experiment=20ng data_dir=/data
   plugsamp fit -m n_topics=20,50,100 'loss=glob(*)'
   plugsamp plugins losses                               names, origin and options of what is installed"""
+
+TRACEBACK = (
+    "A mistake is one message and exit code 2; with PLUGSAMP_TRACEBACK=1 in the environment, a traceback."
+)
 
 
 def page(arguments: list[str]) -> str:
@@ -47,17 +51,19 @@ def page(arguments: list[str]) -> str:
         parts.append("  " + _wrap(f"{group}={chosen}", f"one of: {', '.join(available)}", width))
         if chosen is None:
             continue
-        for option in registry.options(kind, chosen).values():
-            value = "(needed)" if option.required and node.get(option.name, "???") == "???" else ""
-            current = value or shown(_current(node, option.name))
-            parts.append(f"    {group}.{option.name}={current}")
+        texts = options.texts(registry.load(kind, chosen))
+        for option in sorted(registry.options(kind, chosen).values(), key=lambda o: not o.required):
+            current = _current(node, option.name)
+            value = "(needed)" if current is None and option.required else shown(current)
+            head = f"  {group}.{option.name}={value}"
+            parts.append("  " + _wrap(head, texts.get(option.name, ""), width))
     parts.append("")
     for title, entries in _documented():
         parts.append(title)
         for key, comment in entries:
             parts.append("  " + _wrap(f"{key}={shown(_select(config, key))}", comment, width))
         parts.append("")
-    parts.append("Experiments (+experiment=NAME): " + ", ".join(_experiments()))
+    parts.append("Experiments (experiment=NAME): " + ", ".join(_experiments()))
     parts += ["", "Flags", *("  " + _wrap(flag, text, width) for flag, text in FLAGS)]
     parts += [
         "",
@@ -113,6 +119,8 @@ def _select(config, key: str):
 def _current(node, name: str):
     from omegaconf import OmegaConf
 
+    if OmegaConf.is_missing(node, name):
+        return None
     value = OmegaConf.select(node, name)
     return OmegaConf.to_container(value) if OmegaConf.is_config(value) else value
 

@@ -87,7 +87,9 @@ def _fit(settings, chosen, model, train, folder: Path) -> Fit:
                 observers=(trace, progress),
             )
         except KeyboardInterrupt:
-            message = f"interrupted after {progress.done} of {settings.sweeps} sweeps; the trace is in {folder}"
+            message = (
+                f"interrupted after {progress.done} of {settings.sweeps} sweeps; the trace is in {folder}"
+            )
             raise Interrupted(message) from None
 
 
@@ -130,9 +132,14 @@ def metrics_of(settings, chosen: Mapping, result: Fit, trained, tested) -> dict:
 
 def show(result: Fit, trained, tested, rows, folder: Path) -> None:
     """The outcome on standard output: metrics, then the largest topics."""
-    speed = f"{len(result.trace)} sweeps in {duration(result.seconds)}, {quantity(result.tokens_per_second)} tok/s"
-    lines = [f"{what:5} {_numbers(e.metrics)}" for what, e in (("test", tested), ("train", trained)) if e is not None and e.metrics]
-    print("\n".join([*lines, speed, ""]))
+    lines = [
+        f"{what:5} {_numbers(evaluation.metrics)}"
+        for what, evaluation in (("test", tested), ("train", trained))
+        if evaluation is not None and evaluation.metrics
+    ]
+    speed = quantity(result.tokens_per_second)
+    lines.append(f"{len(result.trace)} sweeps in {duration(result.seconds)}, {speed} tok/s")
+    print("\n".join([*lines, ""]))
     width = shutil.get_terminal_size((100, 24)).columns
     largest = rows[:SHOWN]
     if sys.stdout.isatty():
@@ -148,4 +155,6 @@ def show(result: Fit, trained, tested, rows, folder: Path) -> None:
 
 def _numbers(metrics: Mapping) -> str:
     shown = [f"{k.replace('_', ' ')} {v:.4g}" for k, v in metrics.items() if isinstance(v, float)]
-    return ", ".join(shown + [f"{v:,} {k.removeprefix('n_')}" for k, v in metrics.items() if isinstance(v, int)])
+    return ", ".join(
+        shown + [f"{v:,} {k.removeprefix('n_')}" for k, v in metrics.items() if isinstance(v, int)]
+    )
