@@ -100,7 +100,7 @@ def plugin_record(group: str, value) -> dict:
     kind = registry.GROUPS[group]
     if plugin is None:
         raise StorageError(
-            f"the {kind} {type(value).__name__} cannot be saved: no package registers it under plugsamp.{group}"
+            f"the {kind} {type(value).__name__} cannot be saved: no package registers it in plugsamp.{group}"
         )
     options = {}
     for name, option in value.options().items():
@@ -117,7 +117,7 @@ def _plugin_of(group: str, record: dict, path):
     matches = [p for p in registry.plugins(group) if (p.name, p.package) == (name, package)]
     if not matches:
         raise StorageError(
-            f"{path} needs the {kind} {name!r} of package {package} {record['version']}, which is not installed"
+            f"{path} needs the {kind} {name!r} of package {package} {record['version']}, not installed here"
         )
     if matches[0].version != record["version"]:
         log.warning(

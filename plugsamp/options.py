@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import numbers
+import re
 import types
 import typing
 from collections.abc import Mapping, Sequence

@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import logging
 import secrets
+import sys
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
+from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 
 from plugsamp import hydra_source, options, registry
@@ -23,10 +25,10 @@ def main(arguments: list[str]) -> int:
 
         try:
             print(manual.page([a for a in arguments if a not in ("-h", "--help")]))
-        except Exception as error:
+        except (HydraException, *hydra_app.USER_ERRORS) as error:
             if hydra_app.wants_traceback():
                 raise
-            print(f"plugsamp fit: {hydra_app.explain(error, arguments, 'config')}")
+            print(f"plugsamp fit: {hydra_app.explain(error, arguments, 'config')}", file=sys.stderr)
             return 2
         return 0
     return hydra_app.run("fit", task, arguments)
