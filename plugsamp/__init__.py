@@ -1,1 +1,31 @@
 """Sampling supervised topic models: exact, fast, reproducible to the bit, open to plugins."""
+
+from plugsamp._lazy import attach
+
+_MODULES = (
+    "backends",
+    "diagnostics",
+    "kernels",
+    "losses",
+    "priors",
+    "proposals",
+    "readers",
+    "registry",
+    "topics",
+)
+
+__getattr__, __dir__, __all__ = attach(
+    __name__,
+    {
+        "Chain": "plugsamp.chain",
+        "Corpus": "plugsamp.corpus",
+        "Fit": "plugsamp.fitting",
+        "InputError": "plugsamp.errors",
+        "Model": "plugsamp.model",
+        "Predictor": "plugsamp.inference",
+        "fit": "plugsamp.fitting",
+        "load_model": "plugsamp.models",
+        "save_model": "plugsamp.models",
+        **{name: f"plugsamp.{name}" for name in _MODULES},
+    },
+)

@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from plugsamp.backends.serial import Serial
 from plugsamp.phases import Phases
-from plugsamp.random.draws import Purpose, stream, stream_key
+from plugsamp.random.draws import Purpose, stream
 from plugsamp.registry import resolve
 from plugsamp.state import State
 from plugsamp.weights import Design

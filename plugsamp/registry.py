@@ -1,23 +1,234 @@
-"""Names to objects, through entry points."""
+"""Names to objects, through entry points.
+
+Built-ins and plugins register alike, under the entry-point groups ``plugsamp.losses``,
+``plugsamp.kernels`` and so on. Names are read from the packages' metadata; a module is imported when
+one of its objects is chosen, and not before.
+"""
 
 from __future__ import annotations
 
-from importlib.metadata import entry_points
+import contextlib
+import dataclasses
+import difflib
+import inspect
+import io
+import sys
+import typing
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
+
+from plugsamp.options import Option, check, describe
+
+#: What each group holds, for messages.
+GROUPS = {
+    "losses": "loss",
+    "proposals": "proposal",
+    "kernels": "kernel",
+    "priors": "weight prior",
+    "topics": "topic prior",
+    "readers": "corpus reader",
+    "backends": "backend",
+}
 
 
-def resolve(group: str, value, **options):
-    """An object as it is, or the registered class of that name, constructed with `options`."""
-    if not isinstance(value, str):
-        return value
+class RegistryError(ValueError):
+    """A name or an option that cannot be resolved; the message says what would be right."""
+
+
+@dataclass(frozen=True)
+class Plugin:
+    """Where one registered name comes from.
+
+    Attributes
+    ----------
+    group, name : str
+    package, version : str
+        The distribution that registers it.
+    target : str
+        ``module:attribute`` that it stands for.
+    """
+
+    group: str
+    name: str
+    package: str
+    version: str
+    target: str
+    entry: EntryPoint
+
+    def __str__(self) -> str:
+        return f"{self.package}:{self.name}"
+
+
+def plugins(group: str) -> list[Plugin]:
+    """All that is registered in a group, sorted by name and package; nothing is imported.
+
+    Of two copies of one package on the path the first counts, as for imports.
+    """
+    if group not in GROUPS:
+        raise RegistryError(f"no plugin group {group!r}; there are {_listed(GROUPS)}")
+    found = []
     for entry in entry_points(group=f"plugsamp.{group}"):
-        if entry.name == value:
-            return entry.load()(**options)
-    raise ValueError(f"no {group} named {value!r}")
+        package = entry.dist.name if entry.dist is not None else "unknown"
+        version = entry.dist.version if entry.dist is not None else ""
+        found.append(Plugin(group, entry.name, package, version, entry.value, entry))
+    return sorted(found, key=lambda p: (p.name, p.package))
+
+
+def names(group: str) -> list[str]:
+    """The names that can be chosen; one that two packages claim stands as ``package:name``, twice."""
+    found = plugins(group)
+    plain = [p.name for p in found]
+    return sorted(p.name if plain.count(p.name) == 1 else str(p) for p in found)
+
+
+def origin(group: str, name: str) -> Plugin:
+    """The plugin that `name`, or ``package:name``, stands for, without importing it.
+
+    Raises
+    ------
+    RegistryError
+        No such name (with the closest one and the list), or a name that several packages claim.
+    """
+    found = plugins(group)
+    matches = [p for p in found if name in (p.name, str(p))]
+    if len(matches) == 1:
+        return matches[0]
+    kind = GROUPS[group]
+    if matches:
+        which = " or ".join(str(p) for p in matches)
+        raise RegistryError(f"{kind} {name!r} is registered by {len(matches)} packages; write {which}")
+    raise RegistryError(f"no {kind} named {name!r}{suggestion(name, names(group))}")
 
 
 def load(group: str, name: str):
-    """The class registered under `name`."""
-    for entry in entry_points(group=f"plugsamp.{group}"):
-        if entry.name == name:
-            return entry.load()
-    raise ValueError(f"no {group} named {name!r}")
+    """The class (or function) registered under a name.
+
+    Raises
+    ------
+    RegistryError
+        As `origin`; or the plugin cannot be imported: the message names its package and the error.
+    """
+    plugin = origin(group, name)
+    printed = io.StringIO()
+    try:
+        # What a module prints on import would end up in the middle of our output.
+        with contextlib.redirect_stdout(printed):
+            target = plugin.entry.load()
+    except (Exception, SystemExit) as error:
+        raise RegistryError(
+            f"{GROUPS[group]} {name!r} of package {plugin.package} {plugin.version} cannot be loaded: "
+            f"{type(error).__name__}: {error}"
+        ) from error
+    if not callable(target):
+        raise RegistryError(f"{plugin.target} of package {plugin.package} is not a class")
+    return target
+
+
+def plugin_of(group: str, value) -> Plugin | None:
+    """The plugin whose class `value` is an instance of, or None; nothing is imported for it."""
+    kind = type(value)
+    found = plugins(group)
+    for plugin in found:
+        if plugin.target == f"{kind.__module__}:{kind.__qualname__}":
+            return plugin
+    for plugin in found:  # registered where it is re-exported
+        if getattr(sys.modules.get(plugin.entry.module), plugin.entry.attr, None) is kind:
+            return plugin
+    return None
+
+
+def options(group: str, name: str) -> dict[str, Option]:
+    """The options of a registered name, from its constructor's signature."""
+    plugin = origin(group, name)
+    return options_of(load(group, name), f"{GROUPS[group]} {name!r} of package {plugin.package}")
+
+
+def options_of(target, label: str | None = None) -> dict[str, Option]:
+    """The options of a class: its constructor's parameters with types and defaults."""
+    label = label or getattr(target, "__name__", repr(target))
+    try:
+        signature = inspect.signature(target)
+    except (TypeError, ValueError):
+        return {}
+    fields = {f.name: f for f in dataclasses.fields(target)} if dataclasses.is_dataclass(target) else {}
+    try:
+        # Of a dataclass the class: inherited fields are annotated in the modules of its bases.
+        annotated = target if fields or not inspect.isclass(target) else target.__init__
+        hints = typing.get_type_hints(annotated)
+    except Exception:  # an annotation that only a type checker can resolve: unchecked, not an error
+        hints = {}
+    found = {}
+    for parameter in signature.parameters.values():
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
+            raise RegistryError(f"{label} takes {parameter}, but options must be named parameters")
+        if parameter.name == "name":
+            raise RegistryError(f"{label} has an option called 'name', which is the plugin's own name")
+        default = parameter.default
+        field = fields.get(parameter.name)
+        if field is not None and field.default_factory is not dataclasses.MISSING:
+            default = field.default_factory()
+        found[parameter.name] = Option(parameter.name, hints.get(parameter.name, typing.Any), default)
+    return found
+
+
+def resolve(group: str, value, **given):
+    """An object as it is; or the one registered under a name, constructed with options.
+
+    Parameters
+    ----------
+    group : str
+        One of `GROUPS`.
+    value : str, mapping or object
+        A name, ``package:name``, or a mapping with the key ``name`` and options beside it.
+    **given
+        Options of the constructor, checked against its signature.
+
+    Raises
+    ------
+    RegistryError
+        Unknown name or option, a value of the wrong type, an option that is missing.
+    """
+    if isinstance(value, Mapping):
+        given = {**value, **given}
+        value = given.pop("name", None)
+        if value is None:
+            raise RegistryError(f"a {GROUPS[group]} given as a mapping needs the key 'name'")
+    if not isinstance(value, str):
+        if given:
+            raise RegistryError(f"options {_listed(given)} need a name to go with, not {value!r}")
+        return value
+    target = load(group, value)
+    return target(**checked(f"{GROUPS[group]} {value!r}", options(group, value), given))
+
+
+def checked(label: str, valid: Mapping[str, Option], given: Mapping) -> dict:
+    """Options checked and converted against `valid`, or a `RegistryError` that lists what is valid."""
+    result = {}
+    for name, value in given.items():
+        if name not in valid:
+            listed = ", ".join(str(o) for o in valid.values()) or "none"
+            close = difflib.get_close_matches(name, valid, 1)
+            hint = f"; did you mean {close[0]!r}?" if close else ""
+            raise RegistryError(f"{label} has no option {name!r}{hint} (its options: {listed})")
+        try:
+            result[name] = check(value, valid[name].type)
+        except TypeError:
+            wanted = describe(valid[name].type)
+            raise RegistryError(f"{label}: option {name!r} must be {wanted}, not {value!r}") from None
+    missing = [o.name for o in valid.values() if o.required and o.name not in result]
+    if missing:
+        raise RegistryError(f"{label} needs the option{'s' * (len(missing) > 1)} {_listed(missing)}")
+    return result
+
+
+def suggestion(name: str, available) -> str:
+    """The tail of a message about an unknown name: the closest one, and all of them."""
+    available = sorted(available)
+    close = difflib.get_close_matches(name, available, 1, cutoff=0.5)
+    hint = f"; did you mean {close[0]!r}?" if close else ""
+    return f"{hint} (there are: {', '.join(available) or 'none'})"
+
+
+def _listed(found) -> str:
+    return ", ".join(repr(f) for f in found)

@@ -1,0 +1,11 @@
+"""Priors of the weights, one module each; a plugin's base class is `WeightPrior`."""
+
+from plugsamp._lazy import attach
+
+__getattr__, __dir__, __all__ = attach(
+    __name__,
+    {
+        "Normal": "plugsamp.priors.normal",
+        "WeightPrior": "plugsamp.priors.base",
+    },
+)

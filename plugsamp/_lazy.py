@@ -1,0 +1,29 @@
+"""Public names of a package, imported on first use."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from importlib import import_module
+
+
+def attach(package: str, names: Mapping[str, str]) -> tuple[Callable, Callable, list[str]]:
+    """`__getattr__`, `__dir__` and `__all__` of a package whose names live in other modules.
+
+    Parameters
+    ----------
+    package : str
+        ``__name__`` of the package.
+    names : mapping of str to str
+        Public name -> module that holds it (the module itself, where it ends with that name).
+    """
+
+    def find(name: str):
+        if name not in names:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        module = import_module(names[name])
+        value = module if names[name] == f"{package}.{name}" else getattr(module, name)
+        setattr(sys.modules[package], name, value)
+        return value
+
+    return find, lambda: sorted(names), sorted(names)

@@ -1,0 +1,135 @@
+"""`plugsamp fit`: configuration to objects, a fit, a run folder. A thin shell over `plugsamp.fit`."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import secrets
+import sys
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+
+from hydra.errors import HydraException
+from omegaconf import DictConfig, OmegaConf
+
+from plugsamp import hydra_source, options, registry
+from plugsamp.commands import hydra_app
+
+log = logging.getLogger(__name__)
+
+
+def main(arguments: list[str]) -> int:
+    if any(a in ("-h", "--help") for a in arguments):
+        from plugsamp.commands import manual
+
+        try:
+            print(manual.page([a for a in arguments if a not in ("-h", "--help")]))
+        except (HydraException, *hydra_app.USER_ERRORS) as error:
+            if hydra_app.wants_traceback():
+                raise
+            print(f"plugsamp fit: {hydra_app.explain(error, arguments, 'config')}", file=sys.stderr)
+            return 2
+        return 0
+    return hydra_app.run("fit", task, arguments)
+
+
+@dataclass
+class Predict:
+    passes: int
+    burn_in: int
+
+
+@dataclass
+class Settings:
+    """The options outside the groups and their types; the values come from conf/config.yaml."""
+
+    n_topics: int
+    alpha: float | list[float]
+    alpha_sum: float | None
+    beta: float | list[float]
+    intercept: bool | None
+    sweeps: int
+    burn_in: int | None
+    thin: int
+    seed: int | None
+    weight_update: str
+    weight_passes: int
+    predict: dict
+    top_words: int
+    save_model: bool
+    overwrite: bool
+    data_dir: str
+
+    @classmethod
+    def of(cls, config: DictConfig) -> Settings:
+        """The settings of a composed configuration, checked.
+
+        Raises
+        ------
+        ValueError
+            An option that does not exist (a misspelt one in an experiment file, or added with +), or
+            a value of the wrong type.
+        """
+        plain = OmegaConf.to_container(config, resolve=True)
+        own = {k: v for k, v in plain.items() if k not in hydra_source.CONFIG_GROUPS}
+        settings = cls(**_checked(cls, "", own, list(hydra_source.CONFIG_GROUPS)))
+        settings.predict = Predict(**_checked(Predict, "predict.", settings.predict))
+        return settings
+
+    def model_options(self) -> dict:
+        alpha = self.alpha if self.alpha_sum is None else self.alpha_sum / max(self.n_topics, 1)
+        return {"n_topics": self.n_topics, "alpha": alpha, "beta": self.beta, "intercept": self.intercept}
+
+
+def _checked(cls, prefix: str, given: dict, others=()) -> dict:
+    valid = registry.options_of(cls, "fit")
+    listed = sorted([prefix + o for o in [*valid, *others]])
+    values = {}
+    for name, value in given.items():
+        if name not in valid:
+            raise ValueError(hydra_source.unknown_option(prefix + name, listed))
+        try:
+            values[name] = options.check(value, valid[name].type)
+        except TypeError:
+            wanted = options.describe(valid[name].type)
+            raise ValueError(f"{prefix}{name} must be {wanted}, not {value!r}") from None
+    return values
+
+
+def task(config: DictConfig) -> float | None:
+    """One run under Hydra; the main metric is its value, for sweepers."""
+    from hydra.core.hydra_config import HydraConfig
+
+    runtime = HydraConfig.get().runtime
+    # Paths are the caller's, whatever hydra.job.chdir says.
+    with contextlib.chdir(runtime.cwd):
+        return run(config, Path(runtime.output_dir))
+
+
+def run(config: DictConfig, folder: Path) -> float | None:
+    """Fit as configured and write the run folder; the main metric is returned."""
+    settings = Settings.of(config)
+    # What can be wrong whatever the data is said before they are read.
+    chosen = {g: hydra_source.object_of(g, config.get(g)) for g in hydra_source.CONFIG_GROUPS}
+    from plugsamp.commands import run_fit
+    from plugsamp.runfolder import holds_run
+
+    model = run_fit.check(settings, chosen)
+    if holds_run(folder) and not settings.overwrite:
+        raise ValueError(f"{folder} holds a run already; choose another hydra.run.dir, or overwrite=true")
+    if settings.seed is None:
+        settings.seed = secrets.randbits(32)
+        log.info("seed %d", settings.seed)
+    _write_config(config, settings.seed, folder)
+    with warnings.catch_warnings():
+        warnings.showwarning = lambda message, *rest, **more: log.warning("%s", message)
+        return run_fit.run(settings, chosen, model, folder)
+
+
+def _write_config(config: DictConfig, seed: int, folder: Path) -> None:
+    """config.yaml: everything resolved, so that the folder says all that the run was."""
+    plain = OmegaConf.to_container(config, resolve=True)
+    plain["seed"] = seed
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "config.yaml").write_text(OmegaConf.to_yaml(OmegaConf.create(plain)), encoding="utf-8")

@@ -1,0 +1,165 @@
+"""Runs a task under Hydra, and says what went wrong in words instead of a traceback."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import sys
+from collections.abc import Callable
+
+import hydra
+from hydra.core.hydra_config import HydraConfig
+from hydra.errors import (
+    CompactHydraException,
+    ConfigCompositionException,
+    MissingConfigException,
+    OverrideParseException,
+)
+from hydra.types import RunMode
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from plugsamp import hydra_source, registry
+
+log = logging.getLogger(__name__)
+
+#: What the user can put right: bad values, unreadable files, quantities that left the real numbers.
+USER_ERRORS = (ValueError, TypeError, OSError, FloatingPointError, MemoryError, OmegaConfBaseException)
+
+#: Either of these in the environment brings the tracebacks back.
+TRACEBACK_VARIABLES = ("PLUGSAMP_TRACEBACK", "HYDRA_FULL_ERROR")
+
+
+class Interrupted(KeyboardInterrupt):
+    """A run that was interrupted; the message says what was kept."""
+
+
+def run(
+    command: str, task: Callable[[DictConfig], object], arguments: list[str], config_name: str = "config"
+) -> int:
+    """Compose the configuration from `arguments` and run `task` on it; returns the exit code.
+
+    0 is success, 2 what the user can put right (said on standard error), 130 an interrupt.
+    """
+    hydra_source.register()
+    failure: list[BaseException] = []
+    keep = wants_traceback()
+
+    def job(config: DictConfig):
+        try:
+            return task(config)
+        except USER_ERRORS as error:
+            if keep:
+                raise
+            if HydraConfig.get().mode == RunMode.MULTIRUN:
+                # The other jobs of a sweep go on; this one's failure is told at once, in its own log too.
+                log.error("%s: %s", command, message_of(error))
+                raise
+            failure.append(error)  # Hydra would add lines of its own
+            return None
+
+    job.__module__ = task.__module__  # Hydra names the job after it
+    options = {} if _hydra_version() >= (1, 4) else {"version_base": "1.3"}
+    app = hydra.main(config_path=hydra_source.CONF, config_name=config_name, **options)(job)
+    argv, full = sys.argv, os.environ.get("HYDRA_FULL_ERROR")
+    try:
+        sys.argv = [f"plugsamp {command}", *arguments]
+        os.environ["HYDRA_FULL_ERROR"] = "1"  # so that errors reach us, not Hydra's printer
+        try:
+            app()
+        except (CompactHydraException, *USER_ERRORS) as error:
+            if keep:
+                raise
+            failure.append(error)
+    except KeyboardInterrupt as interrupt:
+        print(f"plugsamp {command}: {str(interrupt) or 'interrupted'}", file=sys.stderr)
+        return 130
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else int(stop.code is not None)
+    finally:
+        sys.argv = argv
+        if full is None:
+            os.environ.pop("HYDRA_FULL_ERROR", None)
+        else:
+            os.environ["HYDRA_FULL_ERROR"] = full
+    if failure:
+        print(f"plugsamp {command}: {explain(failure[0], arguments, config_name)}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def wants_traceback() -> bool:
+    return any(os.environ.get(name, "0") not in ("", "0") for name in TRACEBACK_VARIABLES)
+
+
+def compose(arguments: list[str], config_name: str = "config") -> DictConfig:
+    """The configuration that `arguments` make, without running anything."""
+    from hydra.core.global_hydra import GlobalHydra
+
+    hydra_source.register()
+    options = {} if _hydra_version() >= (1, 4) else {"version_base": "1.3"}
+    GlobalHydra.instance().clear()
+    with hydra.initialize_config_module("plugsamp.conf", **options):
+        return hydra.compose(config_name, overrides=list(arguments))
+
+
+def explain(error: BaseException, arguments: list[str], config_name: str) -> str:
+    """One plain message for an error of composition or of the task."""
+    if isinstance(error, OverrideParseException):
+        return (
+            f"cannot read the argument {error.override!r}; options are written name=value. A value with "
+            f"blanks, commas, brackets or = goes in quotes inside quotes: 'name=\"a, b\"'"
+        )
+    if isinstance(error, MissingConfigException):
+        return _unknown_choice(error)
+    if isinstance(error, ConfigCompositionException):
+        key = re.match(r"Could not override '(.+?)'", str(error))
+        if key:
+            return _unknown_key(key[1], arguments, config_name)
+        cause = f": {error.__cause__}" if isinstance(error.__cause__, OmegaConfBaseException) else ""
+        return f"{error}{_first_line(cause)}" if str(error) else str(error.__cause__)
+    return message_of(error)
+
+
+def message_of(error: BaseException) -> str:
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    if isinstance(error, MemoryError):
+        return f"not enough memory: {error}" if str(error) else "not enough memory"
+    if isinstance(error, OmegaConfBaseException):
+        return _first_line(str(error))
+    return str(error) or type(error).__name__
+
+
+def _unknown_choice(error: MissingConfigException) -> str:
+    missing = error.missing_cfg_file or ""
+    group, _, name = missing.rpartition("/")
+    if not group or error.options is None:
+        return str(error)
+    available = sorted(error.options)
+    return f"no {group} named {name!r}{registry.suggestion(name, available)}"
+
+
+def _unknown_key(key: str, arguments: list[str], config_name: str) -> str:
+    """Say what options there are where `key` was looked for."""
+    others = [a for a in arguments if not a.startswith("-") and a.lstrip("+~").split("=")[0] != key]
+    try:
+        config = compose([a for a in others if "=" in a], config_name)
+    except Exception:  # more than one thing is wrong: the others get their turn
+        return f"there is no option {key!r}"
+    parent, _, _ = key.rpartition(".")
+    while parent and not OmegaConf.is_dict(OmegaConf.select(config, parent)):
+        parent = parent.rpartition(".")[0]
+    node = OmegaConf.select(config, parent) if parent else config
+    valid = [f"{parent}.{k}" if parent else str(k) for k in node if not (parent and k == "name")]
+    label = f" of {parent}={node.name}" if parent and "name" in node else ""
+    return hydra_source.unknown_option(key, valid) + label
+
+
+def _first_line(text: str) -> str:
+    return text.strip().split("\n")[0] if text.strip() else ""
+
+
+def _hydra_version() -> tuple[int, ...]:
+    return tuple(int(n) for n in re.findall(r"\d+", hydra.__version__)[:2])

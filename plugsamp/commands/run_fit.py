@@ -1,0 +1,160 @@
+"""What `plugsamp fit` does once the configuration is objects: fit, evaluate, write, show."""
+
+from __future__ import annotations
+
+import logging
+import platform
+import shutil
+import sys
+from collections.abc import Mapping
+from importlib.metadata import version
+from pathlib import Path
+
+from plugsamp.commands.hydra_app import Interrupted
+from plugsamp.evaluation import evaluate
+from plugsamp.fitting import Fit, fit, kept_sweeps
+from plugsamp.model import Model
+from plugsamp.models import save_model
+from plugsamp.progress import Progress, duration, quantity
+from plugsamp.runfolder import TraceFile, write_json, write_predictions
+from plugsamp.summary import plain_table, rich_table, topics
+
+log = logging.getLogger(__name__)
+
+#: Topics shown on the terminal; topics.txt has all.
+SHOWN = 25
+
+
+def check(settings, chosen: Mapping) -> Model:
+    """The model, and whatever else can be wrong before the corpus is read.
+
+    Raises
+    ------
+    ValueError, TypeError
+    """
+    kept_sweeps(settings.sweeps, settings.burn_in, settings.thin)
+    if settings.top_words < 1:
+        raise ValueError(f"top_words must be 1 or more, not {settings.top_words}")
+    if not 1 <= settings.predict.burn_in < settings.predict.passes:
+        raise ValueError(
+            f"predict.burn_in must be 1 or more and below predict.passes={settings.predict.passes}, "
+            f"not {settings.predict.burn_in}"
+        )
+    return Model(**settings.model_options(), loss=chosen["loss"], weights=chosen["weights"])
+
+
+def run(settings, chosen: Mapping, model: Model, folder: Path) -> float | None:
+    """Read, fit, evaluate, write the run folder and show the outcome; the main metric is returned."""
+    train, test = chosen["corpus"].read()
+    log.info("%s", described(train, test))
+    result = _fit(settings, chosen, model, train, folder)
+    predictor = result.predictor.with_options(**vars(settings.predict))
+    if settings.save_model:
+        save_model(folder / "model", predictor, model, overwrite=settings.overwrite)
+    trained = evaluate(predictor, train)
+    tested = evaluate(predictor, test) if test is not None else None
+    metrics = metrics_of(settings, chosen, result, trained, tested)
+    write_json(folder / "metrics.json", metrics)
+    if tested is not None:
+        write_predictions(folder / "predictions.csv", **tested.table())
+    rows = topics(
+        predictor.phi,
+        result.chain.counts.topic_totals,
+        predictor.eta.mean(axis=0),
+        result.chain.coding,
+        train.vocabulary,
+        settings.top_words,
+    )
+    (folder / "topics.txt").write_text(plain_table(rows, 160) + "\n", encoding="utf-8", errors="replace")
+    show(result, trained, tested, rows, folder)
+    return metrics["main"]
+
+
+def _fit(settings, chosen, model, train, folder: Path) -> Fit:
+    with TraceFile(folder / "trace.csv") as trace, Progress(settings.sweeps, train.n_tokens) as progress:
+        try:
+            return fit(
+                train,
+                model,
+                chosen["kernel"],
+                backend=chosen["backend"],
+                seed=settings.seed,
+                sweeps=settings.sweeps,
+                burn_in=settings.burn_in,
+                thin=settings.thin,
+                weight_update=settings.weight_update,
+                weight_passes=settings.weight_passes,
+                observers=(trace, progress),
+            )
+        except KeyboardInterrupt:
+            message = (
+                f"interrupted after {progress.done} of {settings.sweeps} sweeps; the trace is in {folder}"
+            )
+            raise Interrupted(message) from None
+
+
+def described(train, test) -> str:
+    text = f"{train.n_documents:,} documents, {train.n_words:,} words, {train.n_tokens:,} tokens"
+    if test is not None:
+        text += f"; test {test.n_documents:,} documents"
+    return text
+
+
+def metrics_of(settings, chosen: Mapping, result: Fit, trained, tested) -> dict:
+    """What metrics.json holds."""
+    best = tested if tested is not None else trained
+    main = best.main
+    if main is None:  # no responses: how well the topics explain the words
+        main = result.trace[-1]["log_joint_words"] / max(result.chain.corpus.n_tokens, 1)
+        name = "log_joint_words_per_token"
+    else:
+        name = f"{'test' if tested is not None else 'train'}_{best.main_name}"
+    return {
+        "main": main,
+        "main_name": name,
+        "test": tested.metrics if tested is not None else None,
+        "train": trained.metrics,
+        "seconds": result.seconds,
+        "tokens_per_second": result.tokens_per_second,
+        "sweeps": len(result.trace),
+        "n_topics": result.chain.model.n_topics,
+        "n_documents": result.chain.corpus.n_documents,
+        "n_words": result.chain.corpus.n_words,
+        "n_tokens": result.chain.corpus.n_tokens,
+        "seed": settings.seed,
+        "corpus_digest": result.chain.corpus.digest(),
+        "versions": {
+            "python": platform.python_version(),
+            **{name: version(name) for name in ("plugsamp", "numpy", "scipy")},
+        },
+    }
+
+
+def show(result: Fit, trained, tested, rows, folder: Path) -> None:
+    """The outcome on standard output: metrics, then the largest topics."""
+    lines = [
+        f"{what:5} {_numbers(evaluation.metrics)}"
+        for what, evaluation in (("test", tested), ("train", trained))
+        if evaluation is not None and evaluation.metrics
+    ]
+    speed = quantity(result.tokens_per_second)
+    lines.append(f"{len(result.trace)} sweeps in {duration(result.seconds)}, {speed} tok/s")
+    print("\n".join([*lines, ""]))
+    width = shutil.get_terminal_size((100, 24)).columns
+    largest = rows[:SHOWN]
+    if sys.stdout.isatty():
+        from rich.console import Console
+
+        Console().print(rich_table(largest, width))
+    else:
+        print(plain_table(largest, width))
+    if len(rows) > len(largest):
+        print(f"... {len(rows) - len(largest)} more in {folder / 'topics.txt'}")
+    print(f"\nrun folder: {folder}")
+
+
+def _numbers(metrics: Mapping) -> str:
+    shown = [f"{k.replace('_', ' ')} {v:.4g}" for k, v in metrics.items() if isinstance(v, float)]
+    return ", ".join(
+        shown + [f"{v:,} {k.removeprefix('n_')}" for k, v in metrics.items() if isinstance(v, int)]
+    )

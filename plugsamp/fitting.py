@@ -1,0 +1,170 @@
+"""A whole fit: chain, kept draws, trace, evaluation. What `plugsamp fit` runs, for Python."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from plugsamp.chain import Chain, NonFinite
+from plugsamp.inference import PosteriorKeeper, Predictor
+from plugsamp.model import Model
+
+
+@dataclass
+class Fit:
+    """The outcome of `fit`.
+
+    Attributes
+    ----------
+    chain : Chain
+        As it is after the last sweep; it can go on.
+    predictor : Predictor
+        Made of the kept draws.
+    trace : list of dict
+        A row a sweep (see `trace_row`).
+    seconds : float
+        Of sampling, without what was traced, kept and shown.
+    """
+
+    chain: Chain
+    predictor: Predictor
+    trace: list[dict] = field(repr=False)
+    seconds: float = 0.0
+
+    @property
+    def tokens_per_second(self) -> float:
+        return len(self.trace) * self.chain.corpus.n_tokens / max(self.seconds, 1e-9)
+
+
+def fit(
+    corpus,
+    model: Model | None = None,
+    kernel="dense",
+    *,
+    backend=None,
+    seed: int = 0,
+    sweeps: int = 100,
+    burn_in: int | None = None,
+    thin: int = 5,
+    init=None,
+    weight_update: str = "auto",
+    weight_passes: int = 1,
+    observers: Iterable[Callable[[Mapping], object]] = (),
+) -> Fit:
+    """Run a chain and keep its draws.
+
+    Parameters
+    ----------
+    corpus : Corpus
+    model : Model, optional
+        By default 50 topics, with the hinge loss where the corpus has responses.
+    kernel, backend : object or str
+    seed : int
+    sweeps : int
+        How many, 1 or more.
+    burn_in : int, optional
+        Sweeps before draws are kept, by default half of them.
+    thin : int
+        Keep every so manyth draw; the last sweep's is always kept.
+    init, weight_update, weight_passes
+        As `Chain` takes them.
+    observers : iterable of callables
+        Each is given the trace's row after every sweep (progress, files).
+
+    Returns
+    -------
+    Fit
+
+    Raises
+    ------
+    ValueError
+        An argument outside its range, or a corpus and a model that do not fit.
+    NonFinite
+        A quantity of the chain is not a number; the message names it and the sweep.
+
+    Examples
+    --------
+    >>> import numpy as np, plugsamp as ps
+    >>> corpus = ps.Corpus.from_counts(np.array([[3, 0, 1], [0, 2, 2]]), responses=["a", "b"])
+    >>> result = ps.fit(corpus, ps.Model(n_topics=2, loss="hinge"), sweeps=4)
+    >>> len(result.trace)
+    4
+    """
+    kept = kept_sweeps(sweeps, burn_in, thin)
+    if model is None:
+        model = Model(50, loss="none" if corpus.responses is None else "hinge")
+    chain = Chain(
+        corpus,
+        model,
+        kernel,
+        backend=backend,
+        seed=seed,
+        init=init,
+        weight_update=weight_update,
+        weight_passes=weight_passes,
+    )
+    keeper = PosteriorKeeper(chain)
+    trace: list[dict] = []
+    seconds = 0.0
+    start = time.perf_counter()
+    for info in chain.sweeps(sweeps):
+        seconds += info.seconds
+        row = trace_row(chain, info, time.perf_counter() - start)
+        trace.append(row)
+        if info.sweep in kept:
+            keeper.keep()
+        for observe in observers:
+            observe(row)
+    return Fit(chain, keeper.predictor(), trace, seconds)
+
+
+def kept_sweeps(sweeps: int, burn_in: int | None = None, thin: int = 5) -> frozenset[int]:
+    """The sweeps whose draws are kept, counted from 1; they end with the last.
+
+    Raises
+    ------
+    ValueError
+        No sweep, no draw left, or a number that is not whole.
+    """
+    for name, value, least in (("sweeps", sweeps, 1), ("burn_in", burn_in, 0), ("thin", thin, 1)):
+        if value is None and name == "burn_in":
+            continue
+        if isinstance(value, bool) or int(value) != value or value < least:
+            raise ValueError(f"{name} must be a whole number, {least} or more, not {value!r}")
+    burn_in = sweeps // 2 if burn_in is None else burn_in
+    if burn_in >= sweeps:
+        raise ValueError(f"burn_in={burn_in} leaves none of {sweeps} sweeps to keep; it must be below sweeps")
+    return frozenset(range(sweeps, burn_in, -thin))
+
+
+def trace_row(chain: Chain, info, elapsed: float) -> dict:
+    """One row of the trace.
+
+    ``sweep``, ``seconds`` (of the sweep), ``elapsed`` (with everything), ``log_joint`` and its parts as
+    ``log_joint_words`` and so on, ``loss`` (-log psi a document, None without responses), ``moved``
+    (share of tokens that changed topic), ``acceptance_doc`` and so on.
+
+    Raises
+    ------
+    NonFinite
+        A part of the log joint is NaN or infinite.
+    """
+    parts = chain.log_joint()
+    for name, value in parts.items():
+        if not math.isfinite(value):
+            raise NonFinite(f"sweep {info.sweep}: the {name} part of the log joint is {value}")
+    row = {
+        "sweep": info.sweep,
+        "seconds": info.seconds,
+        "elapsed": elapsed,
+        "log_joint": float(sum(parts.values())),
+        **{f"log_joint_{name}": float(value) for name, value in parts.items()},
+        "loss": None,
+        "moved": float(info.moved),
+    }
+    if chain.coding.n_outputs:
+        row["loss"] = -float(parts["responses"]) / chain.corpus.n_documents
+    row.update({f"acceptance_{name}": float(rate) for name, rate in info.acceptance.items()})
+    return row

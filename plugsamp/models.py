@@ -1,0 +1,126 @@
+"""Fitted models as folders."""
+
+from __future__ import annotations
+
+import logging
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+
+from plugsamp import registry
+from plugsamp.inference import Predictor
+from plugsamp.losses.coding import Coding
+from plugsamp.storage import StorageError, decode_labels, encode_labels, read_folder, write_folder
+
+log = logging.getLogger(__name__)
+
+KIND = "model"
+
+
+def save_model(path, predictor: Predictor, model=None, overwrite: bool = False) -> Path:
+    """Write a model folder (see `plugsamp.storage`); predictions from it are the same to the bit.
+
+    Parameters
+    ----------
+    path : path-like
+    predictor : Predictor
+    model : Model, optional
+        Its priors are written beside, for the record.
+    overwrite : bool
+        Replace a model folder that is there.
+
+    Raises
+    ------
+    StorageError
+        The path exists, the loss is registered by no package, or one of its options is no plain value.
+    """
+    arrays = {"phi": predictor.phi, "eta": predictor.eta, "alpha": predictor.alpha}
+    content = {
+        "plugsamp": version("plugsamp"),
+        "vocabulary": list(predictor.vocabulary),
+        "covariate_names": list(predictor.covariate_names),
+        "intercept": bool(predictor.intercept),
+        "passes": predictor.passes,
+        "burn_in": predictor.burn_in,
+        "seed": predictor.seed,
+        "task": predictor.coding.task,
+        "classes": encode_labels(predictor.coding.classes),
+        "loss": plugin_record("losses", predictor.loss),
+        "digest": predictor.digest,
+    }
+    if model is not None:
+        arrays["beta"] = np.asarray(model.beta)
+        content["weights"] = plugin_record("priors", model.weights)
+    return write_folder(path, KIND, arrays, content, overwrite)
+
+
+def load_model(path) -> Predictor:
+    """The predictor of a model folder. Nothing in the folder is executed.
+
+    Raises
+    ------
+    StorageError
+        What `plugsamp.storage.read_folder` refuses; a loss that is not installed; parts that do not
+        fit together.
+    """
+    arrays, content = read_folder(path, KIND)
+    try:
+        classes = decode_labels(content["classes"])
+        task = content["task"]
+        n_outputs = arrays["eta"].shape[1]
+        predictor = Predictor(
+            phi=arrays["phi"],
+            eta=arrays["eta"],
+            alpha=arrays["alpha"],
+            loss=_plugin_of("losses", content["loss"], path),
+            coding=Coding(np.empty((0, n_outputs)), task, classes),
+            vocabulary=tuple(content["vocabulary"]),
+            covariate_names=tuple(content["covariate_names"]),
+            intercept=content["intercept"],
+            passes=content["passes"],
+            burn_in=content["burn_in"],
+            seed=content["seed"],
+        )
+    except KeyError as error:
+        raise StorageError(f"{path} is incomplete: its manifest lacks {error}") from None
+    if predictor.digest != content["digest"]:
+        raise StorageError(f"{path} is damaged: its parts do not make the model that was saved")
+    return predictor
+
+
+def plugin_record(group: str, value) -> dict:
+    """What a file says of a loss or prior: name, options, and the package that has it.
+
+    Raises
+    ------
+    StorageError
+    """
+    plugin = registry.plugin_of(group, value)
+    kind = registry.GROUPS[group]
+    if plugin is None:
+        raise StorageError(
+            f"the {kind} {type(value).__name__} cannot be saved: no package registers it in plugsamp.{group}"
+        )
+    options = {}
+    for name, option in value.options().items():
+        plain = option.item() if isinstance(option, np.generic) else option
+        if not isinstance(plain, str | int | float | bool | list | tuple | None):
+            raise StorageError(f"the {kind} {plugin.name} cannot be saved: its option {name} is {option!r}")
+        options[name] = list(plain) if isinstance(plain, tuple) else plain
+    return {"name": plugin.name, "options": options, "package": plugin.package, "version": plugin.version}
+
+
+def _plugin_of(group: str, record: dict, path):
+    name, package = record["name"], record["package"]
+    kind = registry.GROUPS[group]
+    matches = [p for p in registry.plugins(group) if (p.name, p.package) == (name, package)]
+    if not matches:
+        raise StorageError(
+            f"{path} needs the {kind} {name!r} of package {package} {record['version']}, not installed here"
+        )
+    if matches[0].version != record["version"]:
+        log.warning(
+            "%s was saved with %s %s, installed is %s", path, package, record["version"], matches[0].version
+        )
+    return registry.resolve(group, str(matches[0]), **record["options"])

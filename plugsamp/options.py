@@ -1,0 +1,149 @@
+"""Options of plugins and commands: their types, checked without surprises."""
+
+from __future__ import annotations
+
+import inspect
+import numbers
+import re
+import types
+import typing
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+_NAMES = {
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    str: "a string",
+    type(None): "null",
+    Path: "a path",
+    dict: "a mapping",
+    list: "a list",
+    tuple: "a list",
+}
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option: the name, annotation and default of a constructor's parameter."""
+
+    name: str
+    type: object = typing.Any
+    default: object = inspect.Parameter.empty
+
+    @property
+    def required(self) -> bool:
+        return self.default is inspect.Parameter.empty
+
+    def __str__(self) -> str:
+        return self.name if self.required else f"{self.name}={shown(self.default)}"
+
+
+def shown(value) -> str:
+    """A value as one would write it on the command line."""
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    if isinstance(value, list | tuple):
+        return f"[{','.join(shown(v) for v in value)}]"
+    if isinstance(value, Mapping):
+        return "{" + ",".join(f"{k}:{shown(v)}" for k, v in value.items()) + "}"
+    return str(value)
+
+
+def describe(annotation) -> str:
+    """An annotation in words."""
+    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is typing.Literal:
+        return "one of " + ", ".join(shown(a) for a in arguments)
+    if origin in (typing.Union, types.UnionType):
+        return " or ".join(describe(a) for a in arguments)
+    if _is_sequence(origin) and arguments:
+        return f"a list ({describe(arguments[0])} each)"
+    return _NAMES.get(origin or annotation, getattr(annotation, "__name__", str(annotation)))
+
+
+def check(value, annotation):
+    """The value in the annotated type, or TypeError.
+
+    Only what loses nothing is converted: a whole number to float, a list to a tuple, a string to a
+    path. A boolean is no number and a number no string: YAML's guesses are refused, not repeated.
+    """
+    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    if annotation is typing.Any or annotation is inspect.Parameter.empty:
+        return value
+    if origin in (typing.Union, types.UnionType):
+        return _check_union(value, arguments)
+    if origin is typing.Literal:
+        for allowed in arguments:
+            if value == allowed and type(value) is type(allowed):
+                return value
+        raise TypeError
+    if annotation is None or annotation is type(None):
+        return _require(value, value is None)
+    if annotation is bool:
+        return _require(value, isinstance(value, bool))
+    if annotation is int:
+        return int(_require(value, isinstance(value, numbers.Integral) and not isinstance(value, bool)))
+    if annotation is float:
+        return float(_require(value, isinstance(value, numbers.Real) and not isinstance(value, bool)))
+    if annotation is str:
+        return _require(value, isinstance(value, str))
+    if annotation is Path:
+        return Path(_require(value, isinstance(value, str | Path)))
+    if _is_sequence(origin or annotation):
+        _require(value, isinstance(value, list | tuple))
+        inner = arguments[0] if arguments else typing.Any
+        return (tuple if (origin or annotation) is tuple else list)(check(v, inner) for v in value)
+    if (origin or annotation) in (dict, Mapping):
+        _require(value, isinstance(value, Mapping))
+        return {k: check(v, arguments[1]) if arguments else v for k, v in value.items()}
+    return value  # a class of the plugin's own: its constructor judges
+
+
+def _check_union(value, arguments):
+    # An exact type first, so that `float | int` keeps a whole number whole.
+    for exact in (True, False):
+        for annotation in arguments:
+            try:
+                converted = check(value, annotation)
+            except TypeError:
+                continue
+            if not exact or type(converted) is type(value):
+                return converted
+    raise TypeError
+
+
+def _is_sequence(kind) -> bool:
+    return kind in (list, tuple, Sequence, typing.Sequence)
+
+
+def _require(value, holds: bool):
+    if not holds:
+        raise TypeError
+    return value
+
+
+def texts(target) -> dict[str, str]:
+    """What a class and its bases document of their parameters (numpydoc), the first sentence of each."""
+    found: dict[str, str] = {}
+    for cls in inspect.getmro(target) if inspect.isclass(target) else [target]:
+        lines = inspect.cleandoc(cls.__doc__ or "").splitlines()
+        if "Parameters" not in lines:
+            continue
+        names: list[str] = []
+        for line in lines[lines.index("Parameters") + 2 :]:
+            if re.fullmatch(r"-{3,}", line):
+                break
+            head = re.match(r"([A-Za-z_][\w, ]*?) : ", line)
+            if head:
+                names = [n.strip() for n in head[1].split(",") if n.strip() not in found]
+                found.update(dict.fromkeys(names, ""))
+            elif line.startswith(" "):
+                for name in names:
+                    found[name] = f"{found[name]} {line.strip()}".strip()
+            else:
+                names = []
+    return {
+        name: re.split(r"(?<=[^.]\w)\.(?:\s|$)|(?<=\))\.(?:\s|$)", text)[0] for name, text in found.items()
+    }

@@ -1,0 +1,96 @@
+"""Progress of a run: a bar on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+from collections.abc import Mapping
+
+log = logging.getLogger(__name__)
+
+#: Without a terminal: a line after so many seconds or sweeps, whichever comes first.
+SECONDS, SWEEPS = 10.0, 10
+
+
+class Progress:
+    """Takes the trace's rows as they come; use as a context manager.
+
+    Parameters
+    ----------
+    sweeps : int
+        How many are to come.
+    n_tokens : int
+    terminal : bool, optional
+        Whether to draw a bar; by default, whether standard error is a terminal.
+    """
+
+    def __init__(self, sweeps: int, n_tokens: int, terminal: bool | None = None):
+        self.sweeps = sweeps
+        self.n_tokens = n_tokens
+        self.terminal = sys.stderr.isatty() if terminal is None else terminal
+        self.done = 0
+        self._bar = None
+        self._seconds = 0.0
+
+    def __enter__(self) -> Progress:
+        self._start = self._last = time.monotonic()
+        if self.terminal:
+            from rich.console import Console
+            from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
+            from rich.progress import Progress as Bar
+
+            columns = (
+                TextColumn("sweep {task.completed:.0f}/{task.total:.0f}"),
+                BarColumn(bar_width=None),
+                TextColumn("{task.fields[what]}"),
+                TimeRemainingColumn(),
+            )
+            self._bar = Bar(*columns, console=Console(stderr=True), transient=True)
+            self._bar.start()
+            self._task = self._bar.add_task("", total=self.sweeps, what="")
+        return self
+
+    def __exit__(self, *error) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def __call__(self, row: Mapping) -> None:
+        """One sweep is done; `row` is its row of the trace."""
+        self.done += 1
+        self._seconds += row["seconds"]
+        what = self.describe(row)
+        if self._bar is not None:
+            self._bar.update(self._task, completed=self.done, what=what)
+            return
+        now = time.monotonic()
+        if self.done % SWEEPS == 0 or now - self._last >= SECONDS or self.done == self.sweeps:
+            left = (now - self._start) / self.done * (self.sweeps - self.done)
+            log.info("sweep %d/%d  %s  %s left", self.done, self.sweeps, what, duration(left))
+            self._last = now
+
+    def describe(self, row: Mapping) -> str:
+        """Speed so far, log joint and loss."""
+        speed = self.n_tokens * self.done / max(self._seconds, 1e-9)
+        parts = [f"{quantity(speed)} tok/s", f"log joint {row['log_joint']:.6g}"]
+        if row.get("loss") is not None:
+            parts.append(f"loss {row['loss']:.4g}")
+        return "  ".join(parts)
+
+
+def quantity(x: float) -> str:
+    """1234567 -> '1.2M'."""
+    for size, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if x >= size:
+            return f"{x / size:.1f}{unit}"
+    return f"{x:.0f}"
+
+
+def duration(seconds: float) -> str:
+    """75 -> '1m15s'."""
+    seconds = round(seconds)
+    if seconds < 60:
+        return f"{seconds}s"
+    if seconds < 3600:
+        return f"{seconds // 60}m{seconds % 60:02d}s"
+    return f"{seconds // 3600}h{seconds % 3600 // 60:02d}m"

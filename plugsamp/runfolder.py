@@ -1,0 +1,114 @@
+"""The files of a run: trace, metrics, predictions, topics."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from plugsamp.losses.coding import is_missing
+
+#: A folder with one of these holds a run.
+MARKS = ("trace.csv", "metrics.json", "model")
+
+
+def holds_run(folder: Path) -> bool:
+    return any((folder / mark).exists() for mark in MARKS)
+
+
+class TraceFile:
+    """trace.csv, a row a sweep, each on disk before the next sweep begins.
+
+    The columns are those of the first row.
+    """
+
+    def __init__(self, path):
+        self._file = open(path, "w", newline="", encoding="utf-8")  # noqa: SIM115
+        self._writer = None
+
+    def __call__(self, row: Mapping) -> None:
+        if self._writer is None:
+            self._writer = csv.DictWriter(self._file, list(row), lineterminator="\n")
+            self._writer.writeheader()
+        self._writer.writerow({k: repr(float(v)) if isinstance(v, float) else v for k, v in row.items()})
+        self._file.flush()
+
+    def __enter__(self) -> TraceFile:
+        return self
+
+    def __exit__(self, *error) -> None:
+        self._file.close()
+
+
+def write_json(path, content) -> None:
+    """Strict JSON: numbers that are not finite become null, and are listed under ``not_finite``."""
+    found: list[str] = []
+    plain = _strict(content, "", found)
+    if found:
+        plain["not_finite"] = found
+    Path(path).write_text(json.dumps(plain, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+
+
+def _strict(value, where: str, found: list[str]):
+    if isinstance(value, Mapping):
+        return {str(k): _strict(v, f"{where}.{k}".lstrip("."), found) for k, v in value.items()}
+    if isinstance(value, list | tuple | np.ndarray):
+        return [_strict(v, f"{where}[{i}]", found) for i, v in enumerate(value)]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        found.append(f"{where} = {value}")
+        return None
+    return value
+
+
+def write_predictions(path, ids, truth, predicted, scores, score_names, n_unknown, names=None) -> None:
+    """predictions.csv: a row a document, in the order of the corpus.
+
+    Parameters
+    ----------
+    ids : sequence of str (D,)
+    truth : ndarray (D,) or (D, C), or None
+        As the user gave it; missing is an empty cell.
+    predicted : ndarray (D,) or (D, C)
+    scores : ndarray (D, S)
+    score_names : sequence of str (S,)
+    n_unknown : ndarray (D,) of int
+        Tokens outside the model's vocabulary.
+    names : sequence of str, optional
+        Of the columns of `truth` and `predicted` where they have several.
+    """
+    columns = ["id", *_columns("true", truth, names), *_columns("predicted", predicted, names)]
+    columns += [*(f"score_{name}" for name in score_names), "n_unknown"]
+    with open(path, "w", newline="", encoding="utf-8", errors="backslashreplace") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(columns)
+        for d in range(len(ids)):
+            writer.writerow(
+                [
+                    ids[d],
+                    *_cells(truth, d),
+                    *_cells(predicted, d),
+                    *(repr(float(s)) for s in scores[d]),
+                    int(n_unknown[d]),
+                ]
+            )
+
+
+def _columns(what: str, values, names) -> list[str]:
+    if values is None:
+        return []
+    if np.ndim(values) == 1 or values.shape[1] == 1:
+        return [what]
+    return [f"{what}_{n}" for n in (names if names is not None else range(values.shape[1]))]
+
+
+def _cells(values, d: int) -> list:
+    if values is None:
+        return []
+    row = np.atleast_1d(values[d])
+    return ["" if missing else plain for plain, missing in zip(row.tolist(), is_missing(row), strict=True)]

@@ -1,0 +1,198 @@
+"""Folders of arrays and one JSON manifest: how models are kept.
+
+A folder is data only. Arrays are ``.npy`` files without pickle, in fixed little-endian widths;
+``manifest.json`` names each with its dtype, shape and SHA-256, and carries a digest of itself, so a
+damaged, truncated, newer or foreign folder is refused before anything is used. Writing goes to a
+temporary folder beside the target, renamed when complete.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+#: Of the layout written here. A reader accepts this one and older ones it knows how to read.
+SCHEMA_VERSION = 1
+FORMAT = "plugsamp"
+MANIFEST = "manifest.json"
+
+_ARRAY_NAME = re.compile(r"[A-Za-z0-9_.]{1,80}")
+
+
+class StorageError(ValueError):
+    """A folder that cannot be written or read; the message says what is wrong with it."""
+
+
+def write_folder(
+    path, kind: str, arrays: Mapping[str, np.ndarray], content: Mapping, overwrite: bool = False
+) -> Path:
+    """Write arrays and a JSON-able content as one folder, complete or not at all.
+
+    Parameters
+    ----------
+    path : path-like
+        Must not exist, unless `overwrite`, and then must be such a folder.
+    kind : str
+        What the folder holds ("model"); asked for again on reading.
+    arrays : mapping of str to ndarray
+        Boolean, integer or float arrays.
+    content : mapping
+        Strict JSON: no NaN, no objects.
+    """
+    path = Path(path)
+    if path.exists() and not (overwrite and (path / MANIFEST).is_file()):
+        raise StorageError(f"{path} exists" + (" and is not a plugsamp folder" if overwrite else ""))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
+    try:
+        entries = {name: _write_array(temporary, name, array) for name, array in arrays.items()}
+        manifest = {
+            "format": FORMAT,
+            "schema_version": SCHEMA_VERSION,
+            "kind": kind,
+            "arrays": entries,
+            "content": dict(content),
+        }
+        manifest["sha256"] = _digest_of(manifest)
+        _write_bytes(temporary / MANIFEST, json.dumps(manifest, indent=1, allow_nan=False).encode())
+        os.chmod(temporary, 0o777 & ~_umask())
+        if path.exists():
+            old = Path(tempfile.mkdtemp(prefix=f".{path.name}-old-", dir=path.parent))
+            os.replace(path, old / path.name)
+            os.replace(temporary, path)
+            shutil.rmtree(old)
+        else:
+            os.replace(temporary, path)
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
+    return path
+
+
+def read_folder(path, kind: str) -> tuple[dict[str, np.ndarray], dict]:
+    """The arrays and the content of a folder written by `write_folder`; nothing in it is executed.
+
+    Raises
+    ------
+    StorageError
+        Not such a folder, of another kind, written by a newer version, incomplete or damaged.
+    """
+    path = Path(path)
+    manifest = _read_manifest(path, kind)
+    arrays = {}
+    for name, entry in manifest["arrays"].items():
+        arrays[name] = _read_array(path, name, entry)
+    return arrays, manifest["content"]
+
+
+def _read_manifest(path: Path, kind: str) -> dict:
+    if not path.is_dir():
+        raise StorageError(f"{path} is not a folder" if path.exists() else f"there is no folder {path}")
+    try:
+        text = (path / MANIFEST).read_bytes()
+    except FileNotFoundError:
+        raise StorageError(f"{path} is not a plugsamp folder: it has no {MANIFEST}") from None
+    try:
+        manifest = json.loads(text)
+    except ValueError as error:
+        raise StorageError(f"{path / MANIFEST} is damaged: {error}") from None
+    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+        raise StorageError(f"{path / MANIFEST} was not written by plugsamp")
+    version = manifest.get("schema_version")
+    if not isinstance(version, int) or version > SCHEMA_VERSION:
+        raise StorageError(
+            f"{path} has schema version {version}; this plugsamp reads up to {SCHEMA_VERSION}: update it"
+        )
+    if manifest.pop("sha256", None) != _digest_of(manifest):
+        raise StorageError(f"{path / MANIFEST} is damaged: its digest does not fit")
+    if manifest.get("kind") != kind:
+        raise StorageError(f"{path} holds a {manifest.get('kind')}, not a {kind}")
+    return manifest
+
+
+def _write_array(folder: Path, name: str, array) -> dict:
+    if not _ARRAY_NAME.fullmatch(name):
+        raise StorageError(f"{name!r} cannot be the name of an array")
+    array = np.ascontiguousarray(array).reshape(np.shape(array))
+    if array.dtype.kind not in "biuf":
+        raise StorageError(
+            f"array {name} has dtype {array.dtype}; only booleans, integers and floats are kept"
+        )
+    array = array.astype(array.dtype.newbyteorder("<"), copy=False)
+    buffer = io.BytesIO()
+    np.save(buffer, array, allow_pickle=False)
+    data = buffer.getvalue()
+    _write_bytes(folder / f"{name}.npy", data)
+    return {"dtype": array.dtype.str, "shape": list(array.shape), "sha256": hashlib.sha256(data).hexdigest()}
+
+
+def _read_array(folder: Path, name: str, entry: Mapping) -> np.ndarray:
+    file = folder / f"{name}.npy"
+    try:
+        if not _ARRAY_NAME.fullmatch(name):
+            raise StorageError(f"{folder} names an array {name!r}")
+        data = file.read_bytes()
+    except FileNotFoundError:
+        raise StorageError(f"{folder} is incomplete: {file.name} is missing") from None
+    if hashlib.sha256(data).hexdigest() != entry["sha256"]:
+        raise StorageError(f"{file} is damaged or cut short: its digest does not fit")
+    try:
+        array = np.load(io.BytesIO(data), allow_pickle=False)
+    except (ValueError, EOFError) as error:
+        raise StorageError(f"{file} is not a plain array: {error}") from None
+    if array.dtype.str != entry["dtype"] or list(array.shape) != entry["shape"]:
+        raise StorageError(f"{file} is {array.dtype.str} {array.shape}, the manifest says otherwise")
+    array.setflags(write=False)
+    return array
+
+
+def _digest_of(manifest: Mapping) -> str:
+    canonical = json.dumps(manifest, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def _write_bytes(file: Path, data: bytes) -> None:
+    with open(file, "wb") as out:
+        out.write(data)
+        out.flush()
+        os.fsync(out.fileno())
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def encode_labels(labels: Sequence) -> dict:
+    """Class labels with their type, for JSON; `decode_labels` gives back equal values of equal type."""
+    plain = [v.item() if isinstance(v, np.generic) else v for v in labels]
+    kinds = {type(v) for v in plain}
+    if not plain:
+        return {"type": "str", "values": []}
+    if len(kinds) != 1 or not kinds <= set(_LABEL_TYPES.values()):
+        found = ", ".join(sorted(k.__name__ for k in kinds))
+        raise StorageError(f"class labels are of type {found}; str, int, bool or float can be kept")
+    return {"type": kinds.pop().__name__, "values": plain}
+
+
+def decode_labels(encoded: Mapping) -> np.ndarray:
+    """Class labels as an object array of Python values."""
+    kind = _LABEL_TYPES.get(encoded["type"])
+    if kind is None or any(type(v) is not kind for v in encoded["values"]):
+        raise StorageError(f"class labels of type {encoded['type']!r} cannot be read")
+    labels = np.empty(len(encoded["values"]), dtype=object)
+    labels[:] = encoded["values"]
+    return labels
+
+
+_LABEL_TYPES = {"str": str, "int": int, "bool": bool, "float": float}

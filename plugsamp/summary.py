@@ -1,0 +1,119 @@
+"""What the topics say, as rows and as a table for a terminal or a file."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Topic:
+    """One topic in words.
+
+    Attributes
+    ----------
+    index : int
+    share : float
+        Of all tokens.
+    words : list of str
+        Most probable first.
+    speaks_for : list of (str, float)
+        Classes or responses with their weights, the strongest first.
+    """
+
+    index: int
+    share: float
+    words: list[str]
+    speaks_for: list[tuple[str, float]]
+
+
+def topics(phi, topic_tokens, eta, coding, vocabulary, n_words: int = 8, n_classes: int = 2) -> list[Topic]:
+    """The topics of a fit, the largest first.
+
+    Parameters
+    ----------
+    phi : ndarray (K, V)
+    topic_tokens : ndarray (K,)
+        Tokens of each topic.
+    eta : ndarray (C, J)
+        Weights, the topics' in the first K columns.
+    coding : plugsamp.losses.coding.Coding
+    vocabulary : sequence of str
+    n_words, n_classes : int
+        How many words, and classes, to name.
+    """
+    topic_tokens = np.asarray(topic_tokens, dtype=float)
+    share = topic_tokens / max(topic_tokens.sum(), 1.0)
+    found = []
+    for k in np.argsort(-share, kind="stable"):
+        best = np.argsort(-phi[k], kind="stable")[:n_words]
+        words = [vocabulary[w] for w in best]
+        found.append(Topic(int(k), float(share[k]), words, _speaks_for(eta[:, k], coding, n_classes)))
+    return found
+
+
+def _speaks_for(weights, coding, n_classes: int) -> list[tuple[str, float]]:
+    """Of two classes the one the sign points to; of more those it speaks for, else the one most against."""
+    if coding.task == "none" or not len(weights):
+        return []
+    if coding.task == "binary":
+        weight = float(weights[0])
+        return [(str(coding.classes[int(weight > 0)]), abs(weight))]
+    names = coding.output_names
+    if coding.task == "real":
+        order = np.argsort(-np.abs(weights), kind="stable")[:n_classes]
+    else:
+        order = [c for c in np.argsort(-weights, kind="stable")[:n_classes] if weights[c] > 0]
+        if not len(order):
+            order = [int(np.argmin(weights))]
+    return [(names[c], float(weights[c])) for c in order]
+
+
+def plain_table(rows: Sequence[Topic], width: int = 100) -> str:
+    """The topics as text, one or more lines each, no line longer than `width`."""
+    classes = ["  ".join(f"{w:+.2f} {one_line(n)}" for n, w in t.speaks_for) for t in rows]
+    column = min(max([len(c) for c in classes] + [0]), max(width // 3, 12))
+    head = f"{'topic':>5} {'share':>6}  "
+    title = head + (f"{'speaks for':{column}}  words" if column else "words")
+    lines = [title[:width]]
+    for topic, text in zip(rows, classes, strict=True):
+        left = f"{topic.index:5d} {topic.share:6.1%}  "
+        room = max(width - len(left) - (column + 2 if column else 0), 10)
+        words = textwrap.wrap(" ".join(one_line(w) for w in topic.words), room) or [""]
+        cell = textwrap.wrap(text, column) or [""] if column else [""]
+        for i in range(max(len(words), len(cell))):
+            start = left if i == 0 else " " * len(left)
+            middle = f"{cell[i] if i < len(cell) else '':{column}}  " if column else ""
+            lines.append((start + middle + (words[i] if i < len(words) else "")).rstrip()[:width])
+    return "\n".join(lines)
+
+
+def rich_table(rows: Sequence[Topic], width: int):
+    """The same table for a terminal, through rich."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, width=width, header_style="bold")
+    table.add_column("topic", justify="right")
+    table.add_column("share", justify="right")
+    if any(t.speaks_for for t in rows):
+        table.add_column("speaks for", max_width=max(width // 3, 12))
+    table.add_column("words")
+    for topic in rows:
+        cells = [Text(str(topic.index)), Text(f"{topic.share:.1%}")]
+        if len(table.columns) == 4:
+            spoken = Text()
+            for i, (name, weight) in enumerate(topic.speaks_for):
+                style = "green" if weight > 0 else "red"
+                spoken.append(f"{'  ' if i else ''}{weight:+.2f} ", style=style).append(one_line(name))
+            cells.append(spoken)
+        table.add_row(*cells, Text(" ".join(one_line(w) for w in topic.words)))
+    return table
+
+
+def one_line(text: str) -> str:
+    """A word or label with whatever would disturb a terminal written out."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(text))

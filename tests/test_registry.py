@@ -1,0 +1,230 @@
+"""The registry, against packages made by hand: a module and a .dist-info folder on the path."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib.metadata import entry_points
+
+import numpy as np
+import pytest
+
+from plugsamp import registry
+from plugsamp.losses.hinge import Hinge
+from plugsamp.options import check, shown
+from plugsamp.registry import RegistryError
+
+LOSS = """
+from plugsamp.losses.hinge import Hinge
+
+class StudentT(Hinge):
+    def __init__(self, df: float = 4.0, robust: bool = False, kind: str | None = None, knots: list[int] = (1, 2)):
+        super().__init__()
+        self.df, self.robust, self.kind, self.knots = df, robust, kind, knots
+
+class Needs(Hinge):
+    def __init__(self, path: str):
+        super().__init__()
+        self.path = path
+
+class Greedy(Hinge):
+    def __init__(self, **anything):
+        super().__init__()
+"""
+
+
+@pytest.fixture
+def student(site, install):
+    names = {"student_t": "StudentT", "needs": "Needs", "greedy": "Greedy"}
+    install(site, "plugsamp-student", "student_plugin", LOSS, {"losses": names})
+    return site
+
+
+def test_builtins_are_listed_and_resolved():
+    assert {"hinge", "none"} <= set(registry.names("losses"))
+    loss = registry.resolve("losses", "hinge", cost=3)
+    assert isinstance(loss, Hinge)
+    assert loss.cost == 3.0 and type(loss.cost) is float
+    assert registry.origin("losses", "hinge").package == "plugsamp"
+
+
+def test_an_object_passes_through():
+    loss = Hinge(cost=2.0)
+    assert registry.resolve("losses", loss) is loss
+    with pytest.raises(RegistryError, match="need a name"):
+        registry.resolve("losses", loss, cost=1.0)
+
+
+def test_a_mapping_is_a_name_with_options():
+    assert registry.resolve("losses", {"name": "hinge", "cost": 7.0}).cost == 7.0
+    with pytest.raises(RegistryError, match="'name'"):
+        registry.resolve("losses", {"cost": 7.0})
+
+
+def test_listing_imports_nothing(site, install):
+    install(
+        site, "plugsamp-loud", "loud_plugin", "raise RuntimeError('imported')", {"losses": {"loud": "Loud"}}
+    )
+    assert "loud" in registry.names("losses")
+    assert registry.origin("losses", "loud").target == "loud_plugin:Loud"
+    assert "loud_plugin" not in sys.modules
+
+
+@pytest.mark.parametrize(
+    "source, said",
+    [
+        (
+            "import a_module_that_is_not_there",
+            "ModuleNotFoundError: No module named 'a_module_that_is_not_there'",
+        ),
+        ("raise SystemExit(3)", "SystemExit: 3"),
+        ("this is no Python", "SyntaxError"),
+        ("Other = 1", "AttributeError"),
+    ],
+)
+def test_a_broken_plugin_is_named_and_breaks_nothing_else(site, source, said, install):
+    install(site, "plugsamp-broken", "broken_plugin", source, {"losses": {"broken": "Broken"}}, version="2.5")
+    with pytest.raises(RegistryError) as caught:
+        registry.load("losses", "broken")
+    assert "package plugsamp-broken 2.5" in str(caught.value)
+    assert said in str(caught.value)
+    assert isinstance(registry.resolve("losses", "hinge"), Hinge)
+
+
+def test_what_a_module_prints_on_import_stays_out_of_our_output(site, capsys, install):
+    source = "print('hello')\nfrom plugsamp.losses.hinge import Hinge"
+    install(site, "plugsamp-chatty", "chatty_plugin", source, {"losses": {"chatty": "Hinge"}})
+    registry.load("losses", "chatty")
+    assert capsys.readouterr().out == ""
+
+
+def test_two_packages_with_one_name(student, install):
+    install(student, "another", "another_plugin", LOSS, {"losses": {"student_t": "StudentT"}})
+    with pytest.raises(RegistryError) as caught:
+        registry.resolve("losses", "student_t")
+    assert "another:student_t" in str(caught.value) and "plugsamp-student:student_t" in str(caught.value)
+    listed = registry.names("losses")
+    assert {"another:student_t", "plugsamp-student:student_t"} <= set(listed)
+    assert "student_t" not in listed
+    chosen = registry.resolve("losses", "another:student_t", df=9)
+    assert type(chosen).__module__ == "another_plugin"
+
+
+def test_a_second_copy_of_a_package_is_not_a_second_claim(student, tmp_path_factory, monkeypatch, install):
+    older = tmp_path_factory.mktemp("older")
+    install(older, "plugsamp-student", "old_plugin", "", {"losses": {"student_t": "Gone"}}, version="0.1")
+    monkeypatch.setattr(sys, "path", [*sys.path, str(older)])
+    assert registry.origin("losses", "student_t").version == "1.0"
+    assert registry.resolve("losses", "student_t").df == 4.0
+
+
+def test_an_unknown_name_lists_the_names_and_the_closest():
+    with pytest.raises(RegistryError) as caught:
+        registry.resolve("losses", "hing")
+    assert "no loss named 'hing'; did you mean 'hinge'?" in str(caught.value)
+    assert "none" in str(caught.value)
+
+
+def test_an_unknown_group():
+    with pytest.raises(RegistryError, match="no plugin group 'loss'"):
+        registry.names("loss")
+
+
+def test_options_come_from_the_signature(student):
+    found = registry.options("losses", "student_t")
+    assert list(found) == ["df", "robust", "kind", "knots"]
+    assert found["df"].type is float and found["df"].default == 4.0
+    assert registry.options("losses", "needs")["path"].required
+
+
+def test_options_of_dataclasses_with_inherited_fields(site, install):
+    base = "from __future__ import annotations\nfrom dataclasses import dataclass, field\n"
+    base += "Number = float\n@dataclass(kw_only=True)\nclass Base:\n    size: Number = 0.5\n"
+    (site / "base_of_reader.py").write_text(base)
+    source = "from __future__ import annotations\nfrom dataclasses import dataclass, field\n"
+    source += "from base_of_reader import Base\n@dataclass(kw_only=True)\nclass Reader(Base):\n"
+    source += "    path: str\n    only: list[str] = field(default_factory=lambda: ['a'])\n"
+    install(site, "plugsamp-reader", "reader_plugin", source, {"readers": {"mine": "Reader"}})
+    found = registry.options("readers", "mine")
+    assert {n: o.type for n, o in found.items()} == {"path": str, "only": list[str], "size": float}
+    assert found["only"].default == ["a"] and found["path"].required
+    with pytest.raises(RegistryError, match="'size' must be a number"):
+        registry.resolve("readers", "mine", path="x", size="big")
+
+
+def test_an_unknown_option_lists_the_valid_ones(student):
+    with pytest.raises(RegistryError) as caught:
+        registry.resolve("losses", "student_t", robsut=True)
+    message = str(caught.value)
+    assert "has no option 'robsut'; did you mean 'robust'?" in message
+    assert "df=4.0, robust=false, kind=null, knots=[1,2]" in message
+
+
+@pytest.mark.parametrize(
+    "name, value, wanted",
+    [
+        ("df", "4", "a number"),
+        ("df", True, "a number"),
+        ("robust", 1, "true or false"),
+        ("kind", 5, "a string or null"),
+        ("knots", [1, 2.5], "a list (a whole number each)"),
+        ("knots", "12", "a list"),
+    ],
+)
+def test_an_ill_typed_option_is_refused(student, name, value, wanted):
+    with pytest.raises(RegistryError) as caught:
+        registry.resolve("losses", "student_t", **{name: value})
+    assert f"option {name!r} must be {wanted}" in str(caught.value)
+
+
+def test_missing_and_unnamed_options(student):
+    with pytest.raises(RegistryError, match="needs the option 'path'"):
+        registry.resolve("losses", "needs")
+    with pytest.raises(RegistryError, match="must be named parameters"):
+        registry.options("losses", "greedy")
+
+
+@pytest.mark.parametrize(
+    "value, annotation, expected",
+    [
+        (3, float, 3.0),
+        (np.int32(3), int, 3),
+        (3, int | float, 3),
+        (3, float | int, 3),
+        (2.5, int | float, 2.5),
+        ("sample", float | str, "sample"),
+        (None, float | None, None),
+        ([1, 2], tuple[int, ...], (1, 2)),
+    ],
+)
+def test_conversions_lose_nothing(value, annotation, expected):
+    result = check(value, annotation)
+    assert result == expected and type(result) is type(expected)
+
+
+def test_shown_is_what_one_would_type():
+    assert shown([None, True, "a", 1.5]) == "[null,true,a,1.5]"
+
+
+def test_a_plugin_breaks_no_import_of_ours(site, install):
+    install(site, "plugsamp-exit", "exit_plugin", "raise SystemExit", {"losses": {"bye": "Bye"}})
+    code = "import plugsamp.cli; raise SystemExit(plugsamp.cli.main(['plugins', 'losses']))"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={"PYTHONPATH": str(site)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 1
+    assert "hinge" in done.stdout and "BROKEN" in done.stdout and "plugsamp-exit" in done.stdout
+    assert "Traceback" not in done.stdout + done.stderr
+
+
+def test_every_entry_point_of_ours_names_its_own_module():
+    ours = [
+        e for g in registry.GROUPS for e in entry_points(group=f"plugsamp.{g}") if e.dist.name == "plugsamp"
+    ]
+    assert ours
+    for entry in ours:
+        assert entry.value.startswith("plugsamp.")
