@@ -18,16 +18,10 @@ from plugsamp.weights import GROUP
 _compiled = load("plugsamp.kernels.fold_in")
 _sums = load("plugsamp.gram")
 
-<<<<<<< HEAD
 #: Gibbs passes over a new document, and how many of them are left out of the average. On 20ng at K = 100
 #: the label agrees with that of very long runs for 95 % of documents (93 % after 3 passes, 96 % after 40),
 #: and the accuracy no longer rises.
 PASSES, BURN_IN = 12, 2
-=======
-#: Gibbs passes over a new document, and how many of them are left out of the average. With topic
-#: probabilities averaged instead of topics, more passes change the accuracy on 20ng by less than .002.
-PASSES, BURN_IN = 20, 5
->>>>>>> cli
 
 #: Documents between two looks at the keyboard.
 _CHUNK = 256
@@ -184,11 +178,7 @@ class Predictor:
             if isinstance(value, bool) or int(value) != value or value < 0:
                 raise ValueError(f"predictor: {name} must be a whole number, 0 or more, not {value!r}")
             object.__setattr__(self, name, int(value))
-<<<<<<< HEAD
         # The first pass draws from expected counts, not from the chain, so it is never kept.
-=======
-        # The first pass starts from nothing, so it is never kept.
->>>>>>> cli
         if not 1 <= self.burn_in < self.passes:
             raise ValueError(
                 f"predictor: burn_in must be 1 or more and below passes, "
@@ -330,11 +320,7 @@ class Predictor:
         alpha = np.zeros(width, np.float32)
         alpha[: self.n_topics] = self.alpha
         keys = self._keys(words, offsets)
-<<<<<<< HEAD
         scratch = aligned((4, width), np.float32)
-=======
-        scratch = aligned((3, width), np.float32)
->>>>>>> cli
         z = np.empty(max(1, np.diff(offsets).max(initial=0)), np.int32)
         zbar = np.empty((n_documents, self.n_topics))
         for first in range(0, n_documents, _CHUNK):

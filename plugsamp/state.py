@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from plugsamp.dispatch import load
-
-_counts = load("plugsamp.topic_counts")
+from plugsamp import topic_counts as _counts
 
 #: Rows of topics are padded to this many floats, one cache line.
 PAD = 16

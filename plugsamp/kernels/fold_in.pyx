@@ -7,12 +7,9 @@ from plugsamp.kernels.lanes cimport (
 )
 from plugsamp.random.streams cimport Stream, open_stream, uniform
 
-<<<<<<< HEAD
 cdef enum:
     SOFT = 4
 
-=======
->>>>>>> cli
 
 def fold_in(const int32_t[::1] words, const int64_t[::1] offsets, const float[:, ::1] phi,
             const float[::1] alpha, const uint64_t[::1] keys, int burn_in, int passes,
@@ -29,23 +26,15 @@ def fold_in(const int32_t[::1] words, const int64_t[::1] offsets, const float[:,
     keys : (D,)
         Each document's stream.
     burn_in, passes : int
-<<<<<<< HEAD
         Passes left out, and passes in all. The first one draws from the soft start.
     scratch : (4, K padded); z : as long as the longest document
-=======
-        Passes left out, and passes in all. The first one fills the document token by token.
-    scratch : (3, K padded); z : as long as the longest document
->>>>>>> cli
 
     Notes
     -----
     zbar is the mean over kept passes of each token's topic probabilities given the other tokens: its
     expectation is that of the topics drawn from them, its variance smaller (Rao and Blackwell).
-<<<<<<< HEAD
     The start is near where the chain wants to be: `SOFT` rounds of expected counts given expected
     counts, from even ones. From an empty document, three passes lost .04 of accuracy on 20ng (K = 100).
-=======
->>>>>>> cli
     Counts are whole numbers in float32, exact below 2^24 tokens a document.
     """
     cdef Py_ssize_t width = phi.shape[1]
@@ -55,11 +44,8 @@ def fold_in(const int32_t[::1] words, const int64_t[::1] offsets, const float[:,
     cdef float *n = &scratch[0, 0]
     cdef float *weights = &scratch[1, 0]
     cdef float *share = &scratch[2, 0]
-<<<<<<< HEAD
     cdef float *soft = &scratch[3, 0]
     cdef float *others
-=======
->>>>>>> cli
     cdef const float *prior = &alpha[0]
     cdef const float *row
     cdef const float *coming
@@ -79,15 +65,10 @@ def fold_in(const int32_t[::1] words, const int64_t[::1] offsets, const float[:,
             pending = 0
             for g in range(width):
                 n[g] = 0.0
-<<<<<<< HEAD
                 soft[g] = <float>size / n_topics
             for step in range(SOFT):
                 for g in range(width):
                     share[g] = 0.0
-=======
-                share[g] = 0.0
-            for step in range(passes):
->>>>>>> cli
                 for i in range(size):
                     row = &phi[w[i], 0]
                     if step == 0:
@@ -95,7 +76,6 @@ def fold_in(const int32_t[::1] words, const int64_t[::1] offsets, const float[:,
                         coming = &phi[w[ahead], 0]
                         for g in range(0, width, 16):
                             l_prefetch(coming + g)
-<<<<<<< HEAD
                     total = l_set(0.0)
                     for g in range(0, width, 16):
                         p = l_mul(l_load(row + g), l_add(l_load(soft + g), l_load(prior + g)))
@@ -117,13 +97,6 @@ def fold_in(const int32_t[::1] words, const int64_t[::1] offsets, const float[:,
                     total = l_set(0.0)
                     for g in range(0, width, 16):
                         p = l_mul(l_load(row + g), l_add(l_load(others + g), l_load(prior + g)))
-=======
-                    else:
-                        n[z[i]] -= 1.0
-                    total = l_set(0.0)
-                    for g in range(0, width, 16):
-                        p = l_mul(l_load(row + g), l_add(l_load(n + g), l_load(prior + g)))
->>>>>>> cli
                         l_store(weights + g, p)
                         total = l_add(total, p)
                     k = l_choose(weights, <int>width, total, uniform(&s))

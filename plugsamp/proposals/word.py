@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-from plugsamp.dispatch import load
-
-_tables = load("plugsamp.proposals.word_tables")
-
-#: Collapsed: the topic of another token of the same word, always fresh.
-WordCopyProposal = _tables.WordCopyProposal
-#: Partially collapsed: an alias table a word over its probable topics, made once a sweep from Phi.
-WordTableProposal = _tables.WordTableProposal
+from plugsamp.proposals.word_tables import WordCopyProposal, WordTableProposal
 
 
 def WordProposal(collapse: str):  # a factory that stands where other proposals have a class

@@ -75,11 +75,8 @@ class SplitOptions:
             raise InputError(
                 "test_path and test_size both say which documents are for testing; give one of them"
             )
-<<<<<<< HEAD
         if isinstance(self.only, str):  # only=a on a command line means the one label
             self.only = [self.only]
-=======
->>>>>>> cli
         if self.test_size and not 0 < self.test_size < 1:
             raise InputError(f"test_size must be a share from 0 to below 1, not {self.test_size!r}")
 

@@ -170,14 +170,8 @@ def _quoting_error(text, line, delimiter, path, error) -> InputError:
     for _ in range(line - 1):
         start = text.index("\n", start) + 1
     if "end of data" not in str(error):
-<<<<<<< HEAD
         rules = "a quote inside quotes is written twice, and every quote opened is closed"
         return InputError(f"not a table: {error}; {rules}", file=path, line=line)
-=======
-        return InputError(
-            f"not a table: {error}; a quote inside quotes is written twice", file=path, line=line
-        )
->>>>>>> cli
     opened, inside, before = start, False, "\n"
     for at in range(start, len(text)):
         char = text[at]

@@ -22,31 +22,8 @@ PACKAGES = ("numpy", "scipy", "sklearn")
 
 #: Not documentation of the package's subject, or, for `experimental`, changing something when imported.
 LEFT_OUT = frozenset(
-<<<<<<< HEAD
     {"callback", "compat", "conftest", "core", "ctypeslib", "distutils", "exceptions", "experimental"}
     | {"externals", "f2py", "matlib", "misc", "odr", "setup", "testing", "tests", "typing", "version"}
-=======
-    [
-        "callback",
-        "compat",
-        "conftest",
-        "core",
-        "ctypeslib",
-        "distutils",
-        "exceptions",
-        "experimental",
-        "externals",
-        "f2py",
-        "matlib",
-        "misc",
-        "odr",
-        "setup",
-        "testing",
-        "tests",
-        "typing",
-        "version",
-    ]
->>>>>>> cli
 )
 
 #: A paragraph or parameter that more docstrings share is boilerplate (backend tables, "X : array-like ...").

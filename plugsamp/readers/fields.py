@@ -40,14 +40,11 @@ class FieldOptions:
     split: str = "auto"
     test_value: str = "test"
 
-<<<<<<< HEAD
     def __post_init__(self):
         # Fields and values may look like numbers (fold=9), which configs read as such.
         for name in ("text", "label", "labels", "y", "id", "split", "test_value"):
             setattr(self, name, str(getattr(self, name)))
 
-=======
->>>>>>> cli
     def choose_response(self, fields, file, line) -> tuple[str | None, str | None]:
         """(kind, field name) of the response, from the fields of the first document."""
         named = {"label": self.label, "labels": self.labels, "y": self.y}

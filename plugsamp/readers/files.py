@@ -39,7 +39,6 @@ def read_bytes(path) -> bytes:
         ) from None
 
 
-<<<<<<< HEAD
 def read_text(path, encoding: str | None = None) -> str:
     """The text of a file: byte order mark dropped, CRLF read as LF.
 
@@ -48,11 +47,6 @@ def read_text(path, encoding: str | None = None) -> str:
     encoding : str, optional
         Of readers that have such an option; without it the text is UTF-8, and messages name no option.
 
-=======
-def read_text(path, encoding: str = "utf-8") -> str:
-    """The text of a file: byte order mark dropped, CRLF read as LF.
-
->>>>>>> cli
     Raises
     ------
     InputError
@@ -61,14 +55,10 @@ def read_text(path, encoding: str = "utf-8") -> str:
     return decode(read_bytes(path), path, encoding)
 
 
-<<<<<<< HEAD
 def decode(raw: bytes, path, encoding: str | None = None) -> str:
     """`read_text` of bytes that were read already."""
     advice = "; the file must be UTF-8" if encoding is None else "; name the encoding of the file, such as {}"
     encoding = encoding or "utf-8"
-=======
-def decode(raw: bytes, path, encoding: str = "utf-8") -> str:
->>>>>>> cli
     try:
         "".encode(encoding)
     except LookupError:
@@ -76,13 +66,9 @@ def decode(raw: bytes, path, encoding: str = "utf-8") -> str:
     utf8 = encoding.lower().replace("_", "-") in ("utf-8", "utf8", "utf-8-sig")
     if utf8 and raw[:2] in BYTE_ORDER_MARKS:
         raise InputError(
-<<<<<<< HEAD
             "not UTF-8 (it starts with a UTF-16 byte order mark)" + advice.format("encoding=utf-16"),
             file=path,
             line=1,
-=======
-            "not UTF-8 (it starts with a UTF-16 byte order mark); pass encoding=utf-16", file=path, line=1
->>>>>>> cli
         )
     if utf8 and b"\0" in raw:
         at = raw.index(b"\0")
@@ -96,12 +82,7 @@ def decode(raw: bytes, path, encoding: str = "utf-8") -> str:
     except UnicodeError as error:
         at = getattr(error, "start", 0)
         raise InputError(
-<<<<<<< HEAD
             f"not {encoding.upper()} at byte {at} ({raw[at : at + 1]!r})" + advice.format("encoding=latin-1"),
-=======
-            f"not {encoding.upper()} at byte {at} ({raw[at : at + 1]!r}); name the encoding of the file, "
-            "such as encoding=latin-1",
->>>>>>> cli
             file=path,
             line=raw.count(b"\n", 0, at) + 1,
         ) from None
@@ -121,11 +102,7 @@ def decode(raw: bytes, path, encoding: str = "utf-8") -> str:
     return text
 
 
-<<<<<<< HEAD
 def read_lines(path, encoding: str | None = None) -> list[str]:
-=======
-def read_lines(path, encoding: str = "utf-8") -> list[str]:
->>>>>>> cli
     """Lines without their ends; the last may lack one. Only LF and CRLF end a line."""
     lines = read_text(path, encoding).split("\n")
     if lines[-1] == "":
@@ -133,11 +110,7 @@ def read_lines(path, encoding: str = "utf-8") -> list[str]:
     return lines
 
 
-<<<<<<< HEAD
 def read_names(path, what: str = "word", encoding: str | None = None) -> list[str]:
-=======
-def read_names(path, what: str = "word", encoding: str = "utf-8") -> list[str]:
->>>>>>> cli
     """One name a line (words, labels), blanks around it dropped; blank lines only at the end.
 
     Raises
