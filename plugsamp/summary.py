@@ -74,16 +74,17 @@ def _speaks_for(weights, coding, n_classes: int) -> list[tuple[str, float]]:
 
 def plain_table(rows: Sequence[Topic], width: int = 100) -> str:
     """The topics as text, one or more lines each, no line longer than `width`."""
-    classes = ["  ".join(f"{w:+.2f} {one_line(n)}" for n, w in t.speaks_for) for t in rows]
-    column = min(max([len(c) for c in classes] + [0]), max(width // 3, 12))
+    classes = [[f"{w:+.2f} {one_line(n)}" for n, w in t.speaks_for] for t in rows]
+    longest = max((len(text) for cell in classes for text in cell), default=0)
+    column = min(longest, max(width // 3, 12))
     head = f"{'topic':>5} {'share':>6}  "
     title = head + (f"{'speaks for':{column}}  words" if column else "words")
     lines = [title[:width]]
-    for topic, text in zip(rows, classes, strict=True):
+    for topic, spoken in zip(rows, classes, strict=True):
         left = f"{topic.index:5d} {topic.share:6.1%}  "
         room = max(width - len(left) - (column + 2 if column else 0), 10)
         words = textwrap.wrap(" ".join(one_line(w) for w in topic.words), room) or [""]
-        cell = textwrap.wrap(text, column) or [""] if column else [""]
+        cell = [line for text in spoken for line in textwrap.wrap(text, column)] or [""]
         for i in range(max(len(words), len(cell))):
             start = left if i == 0 else " " * len(left)
             middle = f"{cell[i] if i < len(cell) else '':{column}}  " if column else ""
@@ -108,7 +109,7 @@ def rich_table(rows: Sequence[Topic], width: int):
             spoken = Text()
             for i, (name, weight) in enumerate(topic.speaks_for):
                 style = "green" if weight > 0 else "red"
-                spoken.append(f"{'  ' if i else ''}{weight:+.2f} ", style=style).append(one_line(name))
+                spoken.append(f"{chr(10) * (i > 0)}{weight:+.2f} ", style=style).append(one_line(name))
             cells.append(spoken)
         table.add_row(*cells, Text(" ".join(one_line(w) for w in topic.words)))
     return table

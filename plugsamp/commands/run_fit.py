@@ -13,6 +13,7 @@ from pathlib import Path
 from plugsamp.commands.hydra_app import Interrupted
 from plugsamp.evaluation import evaluate
 from plugsamp.fitting import Fit, fit, kept_sweeps
+from plugsamp.losses.none import NoLoss
 from plugsamp.model import Model
 from plugsamp.models import save_model
 from plugsamp.progress import Progress, duration, quantity
@@ -47,6 +48,10 @@ def run(settings, chosen: Mapping, model: Model, folder: Path) -> float | None:
     """Read, fit, evaluate, write the run folder and show the outcome; the main metric is returned."""
     train, test = chosen["corpus"].read()
     log.info("%s", described(train, test))
+    if train.responses is None and not isinstance(model.loss, NoLoss):
+        raise ValueError(
+            "the documents have no labels; choose loss=none, or say where the labels are (corpus options)"
+        )
     result = _fit(settings, chosen, model, train, folder)
     predictor = result.predictor.with_options(**vars(settings.predict))
     if settings.save_model:
@@ -112,8 +117,8 @@ def metrics_of(settings, chosen: Mapping, result: Fit, trained, tested) -> dict:
     return {
         "main": main,
         "main_name": name,
-        "test": tested.metrics if tested is not None else None,
-        "train": trained.metrics,
+        "test": tested.measures if tested is not None else None,
+        "train": trained.measures,
         "seconds": result.seconds,
         "tokens_per_second": result.tokens_per_second,
         "sweeps": len(result.trace),
@@ -133,9 +138,9 @@ def metrics_of(settings, chosen: Mapping, result: Fit, trained, tested) -> dict:
 def show(result: Fit, trained, tested, rows, folder: Path) -> None:
     """The outcome on standard output: metrics, then the largest topics."""
     lines = [
-        f"{what:5} {_numbers(evaluation.metrics)}"
+        f"{what:5} {_numbers(evaluation.measures)}"
         for what, evaluation in (("test", tested), ("train", trained))
-        if evaluation is not None and evaluation.metrics
+        if evaluation is not None and evaluation.measures
     ]
     speed = quantity(result.tokens_per_second)
     lines.append(f"{len(result.trace)} sweeps in {duration(result.seconds)}, {speed} tok/s")
@@ -153,8 +158,6 @@ def show(result: Fit, trained, tested, rows, folder: Path) -> None:
     print(f"\nrun folder: {folder}")
 
 
-def _numbers(metrics: Mapping) -> str:
-    shown = [f"{k.replace('_', ' ')} {v:.4g}" for k, v in metrics.items() if isinstance(v, float)]
-    return ", ".join(
-        shown + [f"{v:,} {k.removeprefix('n_')}" for k, v in metrics.items() if isinstance(v, int)]
-    )
+def _numbers(measures: Mapping) -> str:
+    shown = [f"{k.replace('_', ' ')} {v:.3f}" for k, v in measures.items() if isinstance(v, float)]
+    return ", ".join([*shown, f"{measures['n_scored']:,} scored"])
