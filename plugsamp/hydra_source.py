@@ -126,12 +126,12 @@ def object_of(group: str, node) -> object:
     return registry.resolve(kind, name, **given)
 
 
-def unknown_option(key: str, valid) -> str:
-    """What to say of an option that does not exist."""
+def unknown_option(key: str, valid, where: str = "there") -> str:
+    """What to say of an option that does not exist, looked for in `where`."""
     close = difflib.get_close_matches(key, valid, 1, cutoff=0.5)
     lines = [f"there is no option {key!r}" + (f"; did you mean {close[0]!r}?" if close else "")]
     if valid:
-        lines.append("options there: " + ", ".join(valid))
+        lines.append(f"options {where}: " + ", ".join(valid))
     return "\n".join(lines)
 
 

@@ -51,7 +51,11 @@ def test_a_loaded_model_predicts_to_the_bit(tmp_path, labels, covariates):
     assert [type(v) for v in before.labels.tolist()] == [type(v) for v in after.labels.tolist()]
     assert loaded.vocabulary == tuple(WORDS)
     assert loaded.digest == predictor.digest
-    assert (loaded.passes, loaded.burn_in, loaded.seed) == (predictor.passes, predictor.burn_in, predictor.seed)
+    assert (loaded.passes, loaded.burn_in, loaded.seed) == (
+        predictor.passes,
+        predictor.burn_in,
+        predictor.seed,
+    )
 
 
 def test_a_model_without_responses(tmp_path):
@@ -72,7 +76,8 @@ def test_predicting_and_saving_change_nothing(tmp_path):
 
 def test_the_manifest_says_what_the_model_needs(tmp_path):
     _, model, predictor = fitted(LABELS["strings"], beta=[0.1] * len(WORDS))
-    content = json.loads((save_model(tmp_path / "m", predictor, model) / "manifest.json").read_text())["content"]
+    folder = save_model(tmp_path / "m", predictor, model)
+    content = json.loads((folder / "manifest.json").read_text())["content"]
     assert content["loss"]["options"] == {"cost": 2.5, "margin": 1.0}
     assert (content["loss"]["name"], content["loss"]["package"]) == ("hinge", "plugsamp")
     assert content["weights"]["options"]["variance"] == 1.0
@@ -80,8 +85,10 @@ def test_the_manifest_says_what_the_model_needs(tmp_path):
     assert arrays["beta"].tolist() == [0.1] * len(WORDS)
 
 
-PLUGIN = "from plugsamp.losses.hinge import Hinge\nclass Mine(Hinge):\n    def __init__(self, extra: float = 1.0):\n"
-PLUGIN += "        super().__init__()\n        self.extra = extra\n"
+PLUGIN = "from plugsamp.losses.hinge import Hinge\nclass Mine(Hinge):\n"
+PLUGIN += (
+    "    def __init__(self, extra: float = 1.0):\n        super().__init__()\n        self.extra = extra\n"
+)
 
 
 def test_a_plugin_and_its_options_come_back_and_its_absence_is_named(tmp_path, site, install):
@@ -136,5 +143,5 @@ def test_kept_sweeps_end_with_the_last(sweeps, burn_in, thin, kept):
 
 @pytest.mark.parametrize("arguments", [(0,), (10, 10), (10, -1), (10, None, 0), (1.5,), (True,)])
 def test_what_leaves_no_draw_is_refused(arguments):
-    with pytest.raises(ValueError, match="sweeps|burn_in|thin"):
+    with pytest.raises(ValueError, match=r"sweeps|burn_in|thin"):
         kept_sweeps(*arguments)

@@ -18,7 +18,9 @@ LOSS = """
 from plugsamp.losses.hinge import Hinge
 
 class StudentT(Hinge):
-    def __init__(self, df: float = 4.0, robust: bool = False, kind: str | None = None, knots: list[int] = (1, 2)):
+    def __init__(
+        self, df: float = 4.0, robust: bool = False, kind: str | None = None, knots: list[int] = (1, 2)
+    ):
         super().__init__()
         self.df, self.robust, self.kind, self.knots = df, robust, kind, knots
 

@@ -153,8 +153,8 @@ def _unknown_key(key: str, arguments: list[str], config_name: str) -> str:
         parent = parent.rpartition(".")[0]
     node = OmegaConf.select(config, parent) if parent else config
     valid = [f"{parent}.{k}" if parent else str(k) for k in node if not (parent and k == "name")]
-    label = f" of {parent}={node.name}" if parent and "name" in node else ""
-    return hydra_source.unknown_option(key, valid) + label
+    where = f"of {parent}={node.name}" if parent and "name" in node else "there"
+    return hydra_source.unknown_option(key, valid, where)
 
 
 def _first_line(text: str) -> str:
