@@ -56,4 +56,6 @@ def evaluate(predictor, corpus) -> Evaluation:
     if corpus.responses is not None and prediction.labels is not None:
         measured = metrics.evaluate(prediction, corpus.responses)
     main = measured.pop("main", None)
-    return Evaluation(prediction, corpus.responses, measured, main if measured.get(main) is not None else None)
+    if measured.get(main) is None:
+        main = None
+    return Evaluation(prediction, corpus.responses, measured, main)
