@@ -1,13 +1,9 @@
-<<<<<<< HEAD
-import os
-=======
 """Fixtures for all tests."""
 
 from __future__ import annotations
 
 import os
 import sys
->>>>>>> cli
 from pathlib import Path
 
 import pytest
@@ -15,16 +11,9 @@ import pytest
 
 @pytest.fixture(scope="session")
 def shared() -> Path:
-<<<<<<< HEAD
-    """The folder with public corpora and cases, which are not part of the repository."""
-    folder = Path(os.environ.get("PLUGSAMP_SHARED", Path(__file__).parents[1] / ".." / "shared")).resolve()
-    if not folder.is_dir():
-        pytest.skip(f"no shared folder at {folder} (set PLUGSAMP_SHARED)")
-    return folder
-=======
     """The folder of benchmark data and messy inputs, where there is one."""
     root = Path(__file__).resolve().parents[1]
-    folder = Path(os.environ.get("PLUGSAMP_SHARED", root / ".." / "shared"))
+    folder = Path(os.environ.get("PLUGSAMP_SHARED", root / ".." / "shared")).resolve()
     if not folder.is_dir():
         pytest.skip(f"no folder {folder}; set PLUGSAMP_SHARED to run this test")
     return folder
@@ -59,4 +48,3 @@ def install():
         (info / "entry_points.txt").write_text("\n".join(lines) + "\n")
 
     return put
->>>>>>> cli
