@@ -13,7 +13,7 @@ import pytest
 def shared() -> Path:
     """The folder of benchmark data and messy inputs, where there is one."""
     root = Path(__file__).resolve().parents[1]
-    folder = Path(os.environ.get("PLUGSAMP_SHARED", root / ".." / "shared"))
+    folder = Path(os.environ.get("PLUGSAMP_SHARED", root / ".." / "shared")).resolve()
     if not folder.is_dir():
         pytest.skip(f"no folder {folder}; set PLUGSAMP_SHARED to run this test")
     return folder
