@@ -1,0 +1,113 @@
+"""A long run against the enumerated posterior."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from plugsamp.testing.cases import Case
+from plugsamp.testing.posterior import Enumeration
+from plugsamp.testing.statistics import Comparison, compare_means
+
+_LEVELS = np.array([0.1, 0.25, 0.5, 0.75, 0.9])
+
+
+class _Features:
+    """Features of a draw (z, eta) whose exact expectations the enumeration knows."""
+
+    def __init__(self, exact: Enumeration):
+        self.exact = exact
+        case = exact.case
+        names, expected, variance = [], [], []
+        p = exact.probability
+        # Of z: every token's topic, and every pair in one topic.
+        table = self._of_z(exact.z)
+        self.table = table  # (S, features of z)
+        names += [f"z[{i}]={k}" for i in range(case.n_tokens) for k in range(case.n_topics - 1)]
+        names += [f"z[{i}]=z[{j}]" for i, j in zip(*np.triu_indices(case.n_tokens, 1), strict=True)]
+        mean = p @ table
+        expected += list(mean)
+        variance += list(p @ table**2 - mean**2)
+        # Of eta: distribution function at five quantiles, mean, square; and f, which joins eta and z.
+        self.cuts = np.empty((case.n_outputs, case.n_features, len(_LEVELS)))
+        for c in range(case.n_outputs):
+            grid, mass = exact.eta_grid[c], exact.eta_probability[c]
+            for j in range(case.n_features):
+                self.cuts[c, j] = exact.eta_quantile(c, j, _LEVELS)
+                names += [f"eta[{c},{j}] below its {level:g} quantile" for level in _LEVELS]
+                expected += list(exact.eta_cdf(c, j, self.cuts[c, j]))
+                variance += list(_LEVELS * (1 - _LEVELS))
+                second, fourth = mass @ grid[:, j] ** 2, mass @ grid[:, j] ** 4
+                names += [f"eta[{c},{j}]", f"eta[{c},{j}]^2"]
+                expected += [exact.eta_mean[c, j], second]
+                variance += [second - exact.eta_mean[c, j] ** 2, fourth - second**2]
+        for d in range(case.n_documents):
+            for c in range(case.n_outputs):
+                names.append(f"f[{d},{c}]")
+                expected.append(exact.f_mean[d, c])
+                variance.append(0.0)
+        self.names, self.expected, self.variance = names, np.array(expected), np.array(variance)
+        self.bins, self.bin_probability = self._partition()
+
+    def _of_z(self, z):
+        case = self.exact.case
+        own = z[:, :, None] == np.arange(case.n_topics - 1)
+        i, j = np.triu_indices(case.n_tokens, 1)
+        return np.hstack([own.reshape(len(z), -1), z[:, i] == z[:, j]]).astype(float)
+
+    def _partition(self, n_bins: int = 20):
+        """Every state in one of some bins of about equal mass, spread by a fixed shuffle."""
+        p = self.exact.probability
+        n_bins = min(n_bins, len(p))
+        order = np.random.default_rng(7).permutation(len(p))
+        middle = np.cumsum(p[order]) - 0.5 * p[order]
+        bins = np.empty(len(p), dtype=np.int64)
+        bins[order] = np.minimum((middle * n_bins).astype(int), n_bins - 1)
+        bins = np.unique(bins, return_inverse=True)[1].ravel()
+        return bins, np.bincount(bins, p)
+
+    def of(self, z: np.ndarray, eta: np.ndarray):
+        """Features (n, F) and bins (n,) of draws z (n, N), eta (n, C, J)."""
+        case = self.exact.case
+        state = self.exact.state_index(z)
+        parts = [self.table[state]]
+        if case.n_outputs:
+            below = eta[:, :, :, None] <= self.cuts
+            both = np.concatenate([below, eta[..., None], eta[..., None] ** 2], axis=3)
+            parts.append(both.reshape(len(z), -1))
+            doc_topic = self.exact.doc_topic[state] / np.maximum(case.lengths, 1)[None, :, None]
+            k = case.n_topics
+            f = np.einsum("sdk,sck->sdc", doc_topic, eta[:, :, :k])
+            f += np.einsum("dp,scp->sdc", case.fixed, eta[:, :, k:])
+            parts.append(f.reshape(len(z), -1))
+        return np.hstack(parts), self.bins[state]
+
+
+def compare_with_enumeration(exact: Enumeration, z, eta, *, batches: int = 50) -> Comparison:
+    """Draws of a chain in order, z (n, N) and eta (n, C, J), against the exact posterior.
+
+    Every feature is a mean with a known expectation, so autocorrelation is dealt with in one way, by
+    batch means; eta's distribution function is compared at five quantiles.
+    """
+    features = _Features(exact)
+    values, label = features.of(np.asarray(z), np.asarray(eta, dtype=float))
+    return compare_means(
+        values,
+        features.expected,
+        features.names,
+        variance=features.variance,
+        batches=batches,
+        bins=(label, features.bin_probability),
+    )
+
+
+def check_chain(chain, exact: Enumeration, n: int, *, burn: int = 100, batches: int = 50) -> Comparison:
+    """Run a chain for `burn` + `n` sweeps and compare the last n states with the exact posterior."""
+    chain.run(burn)
+    case: Case = exact.case
+    z = np.empty((n, case.n_tokens), dtype=np.int64)
+    eta = np.zeros((n, case.n_outputs, case.n_features))
+    for s, _ in enumerate(chain.sweeps(n)):
+        z[s] = chain.z
+        if case.n_outputs:
+            eta[s] = chain.eta
+    return compare_with_enumeration(exact, z, eta, batches=batches)

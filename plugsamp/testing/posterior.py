@@ -1,0 +1,161 @@
+"""Exact posteriors of tiny corpora: every assignment enumerated, the weights integrated on a grid."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+from scipy.special import gammaln, logsumexp
+
+from plugsamp.testing.cases import Case
+
+#: Grid points an axis by the number of weights of an output.
+_POINTS = {1: 4001, 2: 401, 3: 63, 4: 29}
+
+
+def log_dirichlet_multinomial(counts: np.ndarray, prior: np.ndarray) -> np.ndarray:
+    """log B(counts + prior)/B(prior) over the last axis."""
+    total = counts.sum(axis=-1)
+    return (
+        gammaln(prior.sum())
+        - gammaln(total + prior.sum())
+        + (gammaln(counts + prior) - gammaln(prior)).sum(axis=-1)
+    )
+
+
+def weight_grid(n: int, points: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Nodes (G, n) and weights (G,) for expectations under a standard normal in n dimensions.
+
+    A trapezoidal rule within a ball of radius 6, rotated by a fixed generic rotation: the kinks of a
+    loss (the hinge's at y f = margin) then lie aslant of every axis, where their errors cancel.
+    """
+    points = points or _POINTS[n]
+    axis = np.linspace(-6.0, 6.0, points)
+    nodes = np.stack(np.meshgrid(*[axis] * n, indexing="ij"), axis=-1).reshape(-1, n)
+    nodes = nodes[(nodes**2).sum(axis=1) <= 36.0]
+    if n > 1:
+        rotation, _ = np.linalg.qr(np.random.default_rng(12345).standard_normal((n, n)))
+    else:
+        rotation = np.eye(1)
+        nodes = nodes + 0.123 * (axis[1] - axis[0])
+    log_weight = -0.5 * (nodes**2).sum(axis=1)
+    weight = np.exp(log_weight)
+    return nodes @ rotation, weight / weight.sum()
+
+
+class Enumeration:
+    """The posterior of MODEL section 1 for a `Case`.
+
+    Parameters
+    ----------
+    case : Case
+        With K^N of at most some 10^5 and at most four weights an output.
+    points : int, optional
+        Grid points an axis; a second, finer grid checks the first.
+
+    Attributes
+    ----------
+    z : ndarray (S, N) of int
+        Every assignment.
+    probability : ndarray (S,)
+        Its exact posterior probability.
+    log_evidence : float
+        log of the sum of the target over z and eta.
+    eta_grid : list of ndarray (G, J)
+        Nodes an output.
+    eta_probability : list of ndarray (G,)
+        Posterior masses of the nodes.
+    eta_mean : ndarray (C, J)
+    f_mean : ndarray (D, C)
+        E[f_dc], which sees how eta and z go together.
+    """
+
+    def __init__(self, case: Case, points: int | None = None):
+        self.case = case
+        k, n, n_documents = case.n_topics, case.n_tokens, case.n_documents
+        self.z = np.array(list(product(range(k), repeat=n)), dtype=np.int64).reshape(-1, n)
+        one_hot = self.z[:, :, None] == np.arange(k)
+        member = np.arange(n_documents)[:, None] == case.document_of
+        self.doc_topic = np.einsum("dn,snk->sdk", member.astype(int), one_hot.astype(int))
+        of_word = np.arange(case.n_words)[:, None] == case.words
+        topic_word = np.einsum("vn,snk->skv", of_word.astype(int), one_hot.astype(int))
+        log_p = log_dirichlet_multinomial(self.doc_topic, case.alpha_vector).sum(axis=1)
+        log_p += log_dirichlet_multinomial(topic_word, case.beta_vector).sum(axis=1)
+
+        # Assignments with equal n_dk share the integral over the weights.
+        flat = self.doc_topic.reshape(len(self.z), -1)
+        groups, first, self.group = np.unique(flat, axis=0, return_index=True, return_inverse=True)
+        self.group = self.group.ravel()
+        self._group_doc_topic = self.doc_topic[first]
+        integrals = np.ones((case.n_outputs, len(groups)))
+        tables = []
+        for c in range(case.n_outputs):
+            grid, weight, values, pattern = self._table(c, points)
+            tables.append((grid, weight, values, pattern))
+            integrals[c] = [self._integrand(values, pattern, g) @ weight for g in range(len(groups))]
+        log_p += np.log(integrals).sum(axis=0)[self.group]
+        self.log_evidence = float(logsumexp(log_p))
+        self.probability = np.exp(log_p - self.log_evidence)
+        self.group_probability = np.bincount(self.group, self.probability, minlength=len(groups))
+
+        self.eta_grid, self.eta_probability = [], []
+        self.eta_mean = np.zeros((case.n_outputs, case.n_features))
+        self.f_mean = np.zeros((n_documents, case.n_outputs))
+        for c, (grid, weight, values, pattern) in enumerate(tables):
+            mass = np.zeros(len(grid))
+            for g in range(len(groups)):
+                inside = weight * self._integrand(values, pattern, g) / integrals[c, g]
+                mass += self.group_probability[g] * inside
+                self.f_mean[:, c] += self.group_probability[g] * (self._design(g) @ (inside @ grid))
+            self.eta_grid.append(grid)
+            self.eta_probability.append(mass)
+            self.eta_mean[c] = mass @ grid
+
+    def _design(self, g: int) -> np.ndarray:
+        lengths = np.maximum(self.case.lengths, 1)[:, None]
+        return np.hstack([self._group_doc_topic[g] / lengths, self.case.fixed])
+
+    def _table(self, c: int, points: int | None):
+        """psi of each document on the grid, for each pattern of its counts.
+
+        Returns nodes (G, J), weights (G,), a list over documents of (patterns, G), and the pattern's
+        index of each document in each group, (groups, D).
+        """
+        case = self.case
+        nodes, weight = weight_grid(case.n_features, points)
+        grid = nodes / np.sqrt(case.prior_precision[c])
+        values, index = [], np.empty((len(self._group_doc_topic), case.n_documents), dtype=np.int64)
+        for d in range(case.n_documents):
+            patterns, inverse = np.unique(self._group_doc_topic[:, d], axis=0, return_inverse=True)
+            index[:, d] = inverse.ravel()
+            if np.isnan(case.y[d, c]):
+                values.append(np.ones((len(patterns), 1)))
+                continue
+            u = np.hstack([patterns / max(case.lengths[d], 1), np.tile(case.fixed[d], (len(patterns), 1))])
+            f = u @ grid.T
+            values.append(np.exp(case.loss.log_psi(np.full_like(f, case.y[d, c]), f)))
+        return grid, weight, values, index
+
+    def _integrand(self, values, pattern, g: int) -> np.ndarray:
+        result = values[0][pattern[g, 0]]
+        for d in range(1, len(values)):
+            result = result * values[d][pattern[g, d]]
+        return np.broadcast_to(result, (max(v.shape[1] for v in values),))
+
+    def eta_quantile(self, c: int, j: int, levels) -> np.ndarray:
+        """Quantiles of the posterior of eta_cj."""
+        order = np.argsort(self.eta_grid[c][:, j])
+        value = self.eta_grid[c][order, j]
+        cdf = np.cumsum(self.eta_probability[c][order])
+        return np.interp(levels, cdf, value)
+
+    def eta_cdf(self, c: int, j: int, at) -> np.ndarray:
+        """P(eta_cj <= at)."""
+        order = np.argsort(self.eta_grid[c][:, j])
+        mass = self.eta_probability[c][order]
+        return np.interp(at, self.eta_grid[c][order, j], np.cumsum(mass) - 0.5 * mass)
+
+    def state_index(self, z) -> np.ndarray:
+        """Row of `self.z` of each assignment in z (draws, N)."""
+        z = np.asarray(z, dtype=np.int64).reshape(-1, self.case.n_tokens)
+        return z @ (self.case.n_topics ** np.arange(self.case.n_tokens - 1, -1, -1, dtype=np.int64))
