@@ -19,6 +19,7 @@ to put it through the project's own battery; `options_for` says with which optio
 from plugsamp.testing.agreement import check_chain, compare_with_enumeration
 from plugsamp.testing.cases import Case, cases_for, options_for, registered
 from plugsamp.testing.conditional import TokenReport, check_token, token_log_conditional
+from plugsamp.testing.configurations import kernel_configurations, label
 from plugsamp.testing.geweke import GewekeCase, chain_stepper, geweke
 from plugsamp.testing.posterior import Enumeration
 from plugsamp.testing.reference import MUTANTS, ReferenceSampler
@@ -40,6 +41,8 @@ __all__ = [
     "compare_two",
     "compare_with_enumeration",
     "geweke",
+    "kernel_configurations",
+    "label",
     "options_for",
     "registered",
     "token_log_conditional",

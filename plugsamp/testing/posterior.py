@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from itertools import product
 
 import numpy as np
@@ -154,6 +155,15 @@ class Enumeration:
         order = np.argsort(self.eta_grid[c][:, j])
         mass = self.eta_probability[c][order]
         return np.interp(at, self.eta_grid[c][order, j], np.cumsum(mass) - 0.5 * mass)
+
+    def tilted(self, log_factor: np.ndarray) -> Enumeration:
+        """This posterior of z times exp(log_factor), (S,): responses with (kappa, omega, eta) held fixed."""
+        if self.case.n_outputs:
+            raise ValueError("only a posterior without outputs can be tilted")
+        result = copy(self)
+        log_p = np.log(self.probability) + log_factor
+        result.probability = np.exp(log_p - logsumexp(log_p))
+        return result
 
     def state_index(self, z) -> np.ndarray:
         """Row of `self.z` of each assignment in z (draws, N)."""

@@ -202,21 +202,20 @@ class ReferenceSampler:
                         z[i] = t
                         if kind == "doc":
                             new = self._copy(random, tokens, z, alpha, alpha_sum)
-                            q = [doc_topic[d][r] + alpha[r] for r in topics]
-                            if self.mutant == "doc-counts-with-token":
-                                q[t] += 1.0
+                            own = self.mutant == "doc-counts-with-token"
+                            log_q = [log(doc_topic[d][r] + alpha[r] + (own and r == t)) for r in topics]
                         elif kind == "exp":
-                            q = exp_table
-                            new = _categorical(q, random())
+                            log_q = exp_table
+                            new = _categorical(_softmax(log_q), random())
                         elif self.collapsed:
                             new = self._copy(random, by_word[w], z, [beta[w]] * k, k * beta[w])
-                            q = [topic_word[r][w] + beta[w] for r in topics]
+                            log_q = [log(topic_word[r][w] + beta[w]) for r in topics]
                         else:
-                            q = g
-                            new = _categorical([v / sum(g) for v in g], random())
+                            log_q = [log(v) for v in g]
+                            new = _categorical(_softmax(log_q), random())
                         if new == t:
                             continue
-                        ratio = exp(min(0.0, log_pi[new] - log_pi[t] + log(q[t]) - log(q[new])))
+                        ratio = exp(min(0.0, log_pi[new] - log_pi[t] + log_q[t] - log_q[new]))
                         accept = random() < ratio
                         if self.mutant == "inverted-test" and ratio < 1.0:
                             accept = not accept
@@ -237,7 +236,7 @@ class ReferenceSampler:
         return _categorical([v / prior_sum for v in prior], random())
 
     def _exp_table(self, d, n_d, full_f, scores):
-        """Proposal exp(s_dk(f_ref)); f_ref knows the words or the prior, never the document's topics."""
+        """log of the proposal exp(s_dk(f_ref)); f_ref knows the words or the prior, never the document's topics."""
         case = self.case
         k = case.n_topics
         if self.mutant == "exp-own-scores":
@@ -248,8 +247,8 @@ class ReferenceSampler:
             columns = self.phi[:, case.words[case.document_of == d]]
             guess = (columns / columns.sum(axis=0)).sum(axis=1).tolist()
         if not case.n_outputs:
-            return [1.0 / k] * k
-        return _softmax(scores(full_f(guess)))
+            return [0.0] * k
+        return scores(full_f(guess))
 
 
 def _softmax(log_p):

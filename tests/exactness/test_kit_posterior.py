@@ -26,7 +26,7 @@ class Squared(Loss):
 DOCUMENTS = ((0, 1, 1), (2, 2), (0,), ())
 
 
-@pytest.mark.parametrize("covariates", [None, np.array([[0.5], [-1.0], [0.2], [2.0]])])
+@pytest.mark.parametrize("covariates", [None, np.array([[0.5], [-0.7], [0.2], [0.6]])])
 def test_gaussian_integral_matches_closed_form(covariates):
     y = np.array([0.7, -1.0, np.nan, 1.4])
     case = Case("g", DOCUMENTS, 3, 2, 0.5, (0.3, 0.6, 0.2), Squared(), y, covariates)
@@ -96,19 +96,20 @@ def test_plain_posterior_is_the_product_of_polya_urns():
     assert exact.log_evidence == pytest.approx(logsumexp(log_p), abs=1e-10)
 
 
-@pytest.mark.parametrize("loss", registered("losses"))
+@pytest.mark.parametrize("loss", [name for name in registered("losses") if name != "none"])
 def test_augmentation_gives_back_the_loss(loss):
-    """psi(y|f)/psi(y|g) against the mixture: E over (kappa, omega) drawn at f of the Gaussian ratio g/f."""
-    for case in cases_for(loss):
-        rng = np.random.default_rng(3)
+    """psi(y|g)/psi(y|f) is the mean, over (kappa, omega) drawn at f, of the ratio of their Gaussians."""
+    compared, n = 0, 100_000
+    rng = np.random.default_rng(3)
+    for case in cases_for(loss)[:2]:
         for y in np.unique(case.y[~np.isnan(case.y)]):
-            for f in (-1.3, 0.2, 0.9, 2.1):
-                n = 200_000
+            for f in (-1.3, 0.2, 0.9, 1.0, 2.1):
                 kappa, omega = case.loss.augment(np.full((n, 1), f), np.full((n, 1), y), rng)
-                for g in (f - 0.4, f + 0.3):
+                for g in (f - 0.8, f - 0.3, f + 0.3, f + 0.8):
                     ratio = np.exp(kappa * (g - f) - 0.5 * omega * (g * g - f * f))
+                    if not ratio.max() < 20 * ratio.mean():
+                        continue  # too heavy a tail for a mean to tell anything
                     expected = np.exp(case.loss.log_psi(np.array(y), g) - case.loss.log_psi(np.array(y), f))
-                    error = ratio.std() / np.sqrt(n)
-                    if ratio.std() > 5 * ratio.mean():
-                        continue  # too heavy a tail for a mean
-                    assert abs(ratio.mean() - expected) < 5 * error + 1e-12, (y, f, g)
+                    assert abs(ratio.mean() - expected) < 5 * ratio.std() / np.sqrt(n) + 1e-9, (y, f, g)
+                    compared += 1
+    assert compared >= 10

@@ -1,0 +1,39 @@
+"""Kernels and losses of the battery, read from the registry: what is registered is tested."""
+
+from plugsamp.registry import resolve
+from plugsamp.testing.cases import options_for, registered
+
+
+def composed_configurations():
+    """Options of the composed kernel: each proposal alone, all together in both ways, 1 to 8 steps."""
+    names = registered("proposals")
+    every = [dict(proposals=names, composition=c, steps=s) for c in ("mixture", "cycle") for s in (1, 3, 6, 8)]
+    single = [dict(proposals=[name], composition="cycle", steps=2) for name in names]
+    return every + single
+
+
+def kernel_configurations():
+    """(name, options) of every registered kernel; both collapses where a kernel has the choice."""
+    result = []
+    for name in registered("kernels"):
+        configurations = composed_configurations() if name == "composed" else [options_for(name, "kernels")]
+        for options in configurations:
+            for collapse in ("full", "partial"):
+                try:
+                    resolve("kernels", name, **options, collapse=collapse)
+                except (TypeError, ValueError):  # a kernel that has one collapse only
+                    resolve("kernels", name, **options)
+                    if (name, options) not in result:
+                        result.append((name, options))
+                    continue
+                result.append((name, {**options, "collapse": collapse}))
+    return result
+
+
+def label(configuration) -> str:
+    """A short test id."""
+    name, options = configuration
+    parts = [name, options.get("collapse", "")]
+    if "proposals" in options:
+        parts += ["+".join(options["proposals"]), options["composition"], str(options["steps"])]
+    return "-".join(part for part in parts if part)
