@@ -109,7 +109,7 @@ def check_token(chain, case: Case, i: int, *, collapsed: bool, blind: bool = Fal
     """
     z = np.array(chain.z, dtype=int)
     phi = None if collapsed else np.array(chain.phi, dtype=float)
-    state = dict(kappa=np.array(chain.kappa), omega=np.array(chain.omega), eta=np.array(chain.eta))
+    state = {"kappa": np.array(chain.kappa), "omega": np.array(chain.omega), "eta": np.array(chain.eta)}
     pi = np.exp(token_log_conditional(case, i, z, phi=phi, **state))
     matrix = np.array(chain.token_transition(i), dtype=float)
     blind_error = 0.0

@@ -7,8 +7,8 @@ from plugsamp.testing.cases import options_for, registered
 def composed_configurations():
     """Options of the composed kernel: each proposal alone, all together in both ways, 1 to 8 steps."""
     names = registered("proposals")
-    every = [dict(proposals=names, composition=c, steps=s) for c in ("mixture", "cycle") for s in (1, 3, 6, 8)]
-    single = [dict(proposals=[name], composition="cycle", steps=2) for name in names]
+    every = [{"proposals": names, "composition": c, "steps": s} for c in ("mixture", "cycle") for s in (1, 3, 6, 8)]
+    single = [{"proposals": [name], "composition": "cycle", "steps": 2} for name in names]
     return every + single
 
 

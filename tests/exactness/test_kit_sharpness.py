@@ -28,13 +28,13 @@ def run(case, seed=1, sweeps=SWEEPS, **options):
 
 
 CORRECT = [
-    ("hinge", 0, dict(kernel="dense", collapse="full", weight_update="block")),
-    ("hinge", 0, dict(kernel="dense", collapse="partial", weight_update="coordinate")),
-    ("hinge", 0, dict(kernel="composed", collapse="full", composition="mixture", steps=3)),
-    ("hinge", 1, dict(kernel="composed", collapse="partial", composition="cycle", steps=3)),
-    ("hinge", 2, dict(kernel="composed", collapse="partial", composition="mixture", steps=2)),
-    ("none", 1, dict(kernel="fastlda")),
-    ("none", 0, dict(kernel="composed", proposals=("doc", "word"), composition="cycle", steps=1)),
+    ("hinge", 0, {"kernel": "dense", "collapse": "full", "weight_update": "block"}),
+    ("hinge", 0, {"kernel": "dense", "collapse": "partial", "weight_update": "coordinate"}),
+    ("hinge", 0, {"kernel": "composed", "collapse": "full", "composition": "mixture", "steps": 3}),
+    ("hinge", 1, {"kernel": "composed", "collapse": "partial", "composition": "cycle", "steps": 3}),
+    ("hinge", 2, {"kernel": "composed", "collapse": "partial", "composition": "mixture", "steps": 2}),
+    ("none", 1, {"kernel": "fastlda"}),
+    ("none", 0, {"kernel": "composed", "proposals": ("doc", "word"), "composition": "cycle", "steps": 1}),
 ]
 
 
@@ -47,10 +47,10 @@ def test_correct_reference_passes(loss, index, options):
 #: Where each mistake shows: short documents, few words, little prior mass.
 SMALL = Case("small", ((0, 1, 2, 3), (0, 1)), n_words=4, n_topics=2, alpha=(0.5, 0.4), beta=0.1)
 WRONG = {
-    "doc-counts-with-token": (SMALL, dict(kernel="composed", proposals=("doc",), steps=1)),
-    "word-counts-with-token": (SMALL, dict(kernel="dense")),
-    "fastlda-min-with-token": (SMALL, dict(kernel="fastlda")),
-    "inverted-test": (SMALL, dict(kernel="composed", proposals=("doc", "word"), steps=2)),
+    "doc-counts-with-token": (SMALL, {"kernel": "composed", "proposals": ("doc",), "steps": 1}),
+    "word-counts-with-token": (SMALL, {"kernel": "dense"}),
+    "fastlda-min-with-token": (SMALL, {"kernel": "fastlda"}),
+    "inverted-test": (SMALL, {"kernel": "composed", "proposals": ("doc", "word"), "steps": 2}),
 }
 
 
@@ -72,8 +72,8 @@ class Held(ReferenceSampler):
 
 
 HELD = {
-    "exp-own-scores": dict(kernel="composed", proposals=("exp",), steps=1),
-    "stale-response": dict(kernel="dense"),
+    "exp-own-scores": {"kernel": "composed", "proposals": ("exp",), "steps": 1},
+    "stale-response": {"kernel": "dense"},
 }
 
 

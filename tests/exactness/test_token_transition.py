@@ -68,7 +68,7 @@ def test_transition_does_not_know_the_tokens_own_topic(configuration, loss):
 def test_every_proposal_reaches_every_topic(proposal, collapse, loss):
     """Each proposal alone, with enough steps, forgets where it began: T^n has equal rows."""
     for case in cases_for(loss):
-        configuration = "composed", dict(proposals=[proposal], composition="cycle", steps=1, collapse=collapse)
+        configuration = "composed", {"proposals": [proposal], "composition": "cycle", "steps": 1, "collapse": collapse}
         chain = chain_for(case, configuration)
         for i in range(case.n_tokens):
             report = check_token(chain, case, i, collapsed=collapse == "full")
