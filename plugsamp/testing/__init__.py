@@ -5,7 +5,8 @@ What is compared with what:
 =====================  ======================================================================
 `Enumeration`          the exact posterior of a tiny corpus: every z, the weights integrated
 `check_token`          one token's transition matrix against its full conditional
-`check_chain`          a long run of a chain against the enumeration
+`check_chain`          a long free run of a chain against the enumeration
+`check_invariance`     many short runs from exact draws against the enumeration
 `geweke`               forward against successive-conditional simulation of the joint
 `ReferenceSampler`     a plain Python sampler of the same targets, with known mistakes to switch on:
                        it shows that the checks above see them
@@ -16,7 +17,7 @@ a kernel by what its chain does. Registering a loss or a kernel under the packag
 to put it through the project's own battery; `options_for` says with which options.
 """
 
-from plugsamp.testing.agreement import check_chain, compare_with_enumeration
+from plugsamp.testing.agreement import check_chain, check_invariance, compare_with_enumeration
 from plugsamp.testing.cases import Case, cases_for, options_for, registered
 from plugsamp.testing.conditional import TokenReport, check_token, token_log_conditional
 from plugsamp.testing.configurations import kernel_configurations, label
@@ -36,6 +37,7 @@ __all__ = [
     "cases_for",
     "chain_stepper",
     "check_chain",
+    "check_invariance",
     "check_token",
     "compare_means",
     "compare_two",

@@ -101,13 +101,49 @@ def compare_with_enumeration(exact: Enumeration, z, eta, *, batches: int = 50) -
 
 
 def check_chain(chain, exact: Enumeration, n: int, *, burn: int = 100, batches: int = 50) -> Comparison:
-    """Run a chain for `burn` + `n` sweeps and compare the last n states with the exact posterior."""
+    """Run a chain freely for `burn` + `n` sweeps and compare the last n states with the exact posterior.
+
+    It sees a wrong stationary distribution and a chain that does not reach every state; batches must be
+    long against the autocorrelation, so it suits chains that mix well. Otherwise see `check_invariance`.
+    """
     chain.run(burn)
-    case: Case = exact.case
+    z, eta = _follow(chain, exact.case, n)
+    return compare_with_enumeration(exact, z, eta, batches=batches)
+
+
+def check_invariance(
+    chain, exact: Enumeration, *, restarts: int = 250, sweeps: int = 12, seed: int = 0
+) -> Comparison:
+    """Start `restarts` short runs at independent exact draws of the posterior; compare their states with it.
+
+    A kernel that leaves the posterior invariant stays there from the first sweep on, however slowly it
+    mixes; the runs are independent, so their spread gives honest standard errors.
+
+    Parameters
+    ----------
+    chain : Chain or ReferenceSampler
+        Anything with ``set_state(z=, eta=)``, ``sweeps(n)``, ``z`` and ``eta``.
+    """
+    case = exact.case
+    start_z, start_eta = exact.draw(restarts, np.random.default_rng([seed, 23]))
+    z, eta = [], []
+    for r in range(restarts):
+        if case.n_outputs:
+            chain.set_state(z=start_z[r], eta=start_eta[r])
+        else:
+            chain.set_state(z=start_z[r])
+        states = _follow(chain, case, sweeps)
+        z.append(states[0])
+        eta.append(states[1])
+    return compare_with_enumeration(exact, np.concatenate(z), np.concatenate(eta), batches=restarts)
+
+
+def _follow(chain, case: Case, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """The states of the next n sweeps."""
     z = np.empty((n, case.n_tokens), dtype=np.int64)
     eta = np.zeros((n, case.n_outputs, case.n_features))
     for s, _ in enumerate(chain.sweeps(n)):
         z[s] = chain.z
         if case.n_outputs:
             eta[s] = chain.eta
-    return compare_with_enumeration(exact, z, eta, batches=batches)
+    return z, eta

@@ -40,6 +40,10 @@ def options_for(name: str, group: str = "losses") -> dict:
     return {}
 
 
+def _normal():
+    return resolve("priors", "normal", **options_for("normal", "priors"))
+
+
 @dataclass(frozen=True)
 class Case:
     """A tiny corpus and a model.
@@ -69,7 +73,7 @@ class Case:
     loss: Loss = field(default_factory=lambda: resolve("losses", "none"))
     responses: np.ndarray | None = None
     covariates: np.ndarray | None = None
-    weights: object = field(default_factory=lambda: resolve("priors", "normal", **options_for("normal", "priors")))
+    weights: object = field(default_factory=_normal)
     intercept: bool | None = None
 
     def __str__(self) -> str:
@@ -175,7 +179,8 @@ class Case:
         """The case as a `plugsamp.Model`."""
         alpha = np.asarray(self.alpha, dtype=float)
         beta = np.asarray(self.beta, dtype=float)
-        return Model(self.n_topics, alpha, beta, loss=self.loss, weights=self.weights, intercept=self.intercept)
+        k, prior = self.n_topics, self.weights
+        return Model(k, alpha, beta, loss=self.loss, weights=prior, intercept=self.intercept)
 
     def with_documents(self, documents, responses) -> Case:
         """The same model on other words and responses (each document is sorted)."""

@@ -7,7 +7,11 @@ from plugsamp.testing.cases import options_for, registered
 def composed_configurations():
     """Options of the composed kernel: each proposal alone, all together in both ways, 1 to 8 steps."""
     names = registered("proposals")
-    every = [{"proposals": names, "composition": c, "steps": s} for c in ("mixture", "cycle") for s in (1, 3, 6, 8)]
+    every = [
+        {"proposals": names, "composition": composition, "steps": steps}
+        for composition in ("mixture", "cycle")
+        for steps in (1, 3, 6, 8)
+    ]
     single = [{"proposals": [name], "composition": "cycle", "steps": 2} for name in names]
     return every + single
 

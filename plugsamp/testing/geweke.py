@@ -64,7 +64,8 @@ class GewekeCase:
             f = case.design(z) @ eta.T
             known = np.where(self.observed, y, 0.0)
             for c in range(case.n_outputs):
-                values += [eta[c, 0], eta[c, -1], (eta[c] ** 2).sum(), known[:, c].sum(), (known * f)[:, c].sum()]
+                values += [eta[c, 0], eta[c, -1], (eta[c] ** 2).sum()]
+                values += [known[:, c].sum(), (known * f)[:, c].sum()]
             values.append(case.loss.log_psi(known, f)[self.observed].sum())
         return np.array(values, dtype=float)
 
@@ -82,7 +83,8 @@ class GewekeCase:
             if not case.n_outputs:
                 break
             f = case.design(z) @ eta.T
-            both = np.exp(case.loss.log_psi(np.ones_like(f), f)) + np.exp(case.loss.log_psi(-np.ones_like(f), f))
+            one = np.ones_like(f)
+            both = np.exp(case.loss.log_psi(one, f)) + np.exp(case.loss.log_psi(-one, f))
             if rng.random() < np.prod(0.5 * both[self.observed]):
                 break
         phi = _dirichlet(np.tile(case.beta_vector, (case.n_topics, 1)), rng)

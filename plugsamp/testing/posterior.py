@@ -102,6 +102,7 @@ class Enumeration:
         self.eta_grid, self.eta_probability = [], []
         self.eta_mean = np.zeros((case.n_outputs, case.n_features))
         self.f_mean = np.zeros((n_documents, case.n_outputs))
+        self._tables = tables
         for c, (grid, weight, values, pattern) in enumerate(tables):
             mass = np.zeros(len(grid))
             for g in range(len(groups)):
@@ -142,6 +143,19 @@ class Enumeration:
         for d in range(1, len(values)):
             result = result * values[d][pattern[g, d]]
         return np.broadcast_to(result, (max(v.shape[1] for v in values),))
+
+    def draw(self, n: int, rng) -> tuple[np.ndarray, np.ndarray]:
+        """Independent draws of the posterior: z (n, N) and, from the grid's nodes, eta (n, C, J)."""
+        state = rng.choice(len(self.z), size=n, p=self.probability / self.probability.sum())
+        eta = np.zeros((n, self.case.n_outputs, self.case.n_features))
+        of_draw = self.group[state]
+        for c, (grid, weight, values, pattern) in enumerate(self._tables):
+            for g in np.unique(of_draw):
+                rows = np.flatnonzero(of_draw == g)
+                cumulative = np.cumsum(weight * self._integrand(values, pattern, g))
+                node = np.searchsorted(cumulative, rng.random(len(rows)) * cumulative[-1])
+                eta[rows, c] = grid[np.minimum(node, len(grid) - 1)]
+        return self.z[state], eta
 
     def eta_quantile(self, c: int, j: int, levels) -> np.ndarray:
         """Quantiles of the posterior of eta_cj."""

@@ -80,6 +80,20 @@ class ReferenceSampler:
             z[s], eta[s] = self.z, self.eta
         return z, eta
 
+    def sweeps(self, n: int):
+        """n sweeps, one at a time."""
+        for s in range(n):
+            self.sweep()
+            yield s
+
+    def set_state(self, z=None, eta=None) -> None:
+        """Put the sampler in a state; topics are drawn given z."""
+        if z is not None:
+            self.z = np.array(z, dtype=np.int64)
+        if eta is not None:
+            self.eta = np.array(eta, dtype=float)
+        self._draw_phi()
+
     def sweep(self) -> None:
         self._augment()
         self._sample_topics()
@@ -116,7 +130,8 @@ class ReferenceSampler:
             for j in range(len(prior)):
                 rest = u @ self.eta[c] - u[:, j] * self.eta[c, j]
                 tau = prior[j] + omega @ u[:, j] ** 2
-                self.eta[c, j] = (u[:, j] @ (kappa - omega * rest)) / tau + self.rng.standard_normal() / sqrt(tau)
+                mean = (u[:, j] @ (kappa - omega * rest)) / tau
+                self.eta[c, j] = mean + self.rng.standard_normal() / sqrt(tau)
 
     # -- the tokens ------------------------------------------------------------------------------
 
@@ -236,7 +251,7 @@ class ReferenceSampler:
         return _categorical([v / prior_sum for v in prior], random())
 
     def _exp_table(self, d, n_d, full_f, scores):
-        """log of the proposal exp(s_dk(f_ref)); f_ref knows the words or the prior, never the document's topics."""
+        """log of the proposal exp(s_dk(f_ref)); f_ref knows words or prior, never the document's topics."""
         case = self.case
         k = case.n_topics
         if self.mutant == "exp-own-scores":
@@ -268,7 +283,9 @@ def _categorical(p, u):
 
 
 def fast_topic(a, b, c, c_norm, u) -> int:
-    """FastLDA's draw from p proportional to a b c with bounds (2, 2, inf), for one uniform u (MODEL section 3).
+    """FastLDA's draw from p proportional to a b c with bounds (2, 2, inf), for one uniform u.
+
+    The algorithm of MODEL section 3 (paper 002 section 4).
 
     Topics are visited in descending a; `c_norm` should be at least every c.
     """

@@ -9,7 +9,7 @@ from scipy import stats
 
 
 def batch_means(values: np.ndarray, batches: int) -> np.ndarray:
-    """Means of `batches` equal consecutive pieces of values (n, F); the remainder at the start is left out."""
+    """Means of `batches` equal consecutive pieces of values (n, F); a remainder at the start is left out."""
     values = np.asarray(values, dtype=float)
     size = len(values) // batches
     if size < 1:

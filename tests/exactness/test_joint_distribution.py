@@ -83,6 +83,7 @@ def test_chain(configuration, setup, n):
     kernel = resolve("kernels", configuration[0], **configuration[1])
     if setup.case.n_outputs and not kernel.responses:
         pytest.skip("no responses")
-    step = chain_stepper(make_chain(configuration, "coordinate" if n % 3 else "block"), collapsed=not kernel.partial)
+    update = "coordinate" if n % 3 else "block"
+    step = chain_stepper(make_chain(configuration, update), collapsed=not kernel.partial)
     result = geweke(setup, step, n_forward=2 * n, n_chain=n, seed=3)
     assert result.passes(), str(result)
