@@ -54,7 +54,8 @@ cdef void evaluate(Work* q, Document* d, int position, int s, const int32_t* t, 
     """a, b, c and π (up to a factor) of the eight topics t for a token whose topic is s."""
     cdef int l, o
     cdef int w = d.words[position]
-    cdef float beta = d.beta[w], own
+    cdef int own  # whole numbers are subtracted first: (alpha + n) - 1 in floats loses a small alpha's digits
+    cdef float beta = d.beta[w]
     cdef const float* mine
     cdef const float* row
     cdef float score[16]
