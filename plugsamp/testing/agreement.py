@@ -54,7 +54,7 @@ class _Features:
         i, j = np.triu_indices(case.n_tokens, 1)
         return np.hstack([own.reshape(len(z), -1), z[:, i] == z[:, j]]).astype(float)
 
-    def _partition(self, n_bins: int = 20):
+    def _partition(self, n_bins: int = 8):
         """Every state in one of some bins of about equal mass, spread by a fixed shuffle."""
         p = self.exact.probability
         n_bins = min(n_bins, len(p))
