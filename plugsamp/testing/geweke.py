@@ -71,25 +71,35 @@ class GewekeCase:
 
     def forward(self, n: int, rng) -> np.ndarray:
         """n independent draws of the joint as features (n, F)."""
-        return np.array([self.features(*self.forward_state(rng)) for _ in range(n)])
+        states = self.states(rng)
+        return np.array([self.features(*next(states)) for _ in range(n)])
 
-    def forward_state(self, rng):
-        """One independent draw: a Case with its words, z, eta, y (D, C)."""
+    def states(self, rng, batch: int = 256):
+        """Independent draws without end: a Case with its words, z, eta, y (D, C)."""
         case = self.case
+        prior = np.tile(case.alpha_vector, (case.n_documents, 1))
+        lengths = np.maximum(case.lengths, 1)[:, None]
+        member = (np.arange(case.n_documents)[:, None] == case.document_of).astype(float)
         while True:
-            eta = rng.standard_normal(case.prior_precision.shape) / np.sqrt(case.prior_precision)
-            theta = _dirichlet(np.tile(case.alpha_vector, (case.n_documents, 1)), rng)
-            z = _rows(theta[case.document_of], rng)
-            if not case.n_outputs:
-                break
-            f = case.design(z) @ eta.T
-            one = np.ones_like(f)
-            both = np.exp(case.loss.log_psi(one, f)) + np.exp(case.loss.log_psi(-one, f))
-            if rng.random() < np.prod(0.5 * both[self.observed]):
-                break
-        phi = _dirichlet(np.tile(case.beta_vector, (case.n_topics, 1)), rng)
-        case, z = self.with_words(z, phi, rng)
-        return case, z, eta, self.draw_responses(z, eta, rng)
+            shape = (batch, *case.prior_precision.shape)
+            eta = rng.standard_normal(shape) / np.sqrt(case.prior_precision)
+            theta = rng.standard_gamma(prior, size=(batch, *prior.shape))
+            theta /= theta.sum(axis=2, keepdims=True)
+            below = np.cumsum(theta, axis=2)[:, case.document_of, :-1]
+            z = (rng.random((batch, case.n_tokens))[:, :, None] >= below).sum(axis=2)
+            keep = np.ones(batch, dtype=bool)
+            if case.n_outputs:
+                one_hot = (z[:, :, None] == np.arange(case.n_topics)).astype(float)
+                z_bar = np.einsum("dn,bnk->bdk", member, one_hot) / lengths
+                f = np.einsum("bdk,bck->bdc", z_bar, eta[:, :, : case.n_topics])
+                f += np.einsum("dp,bcp->bdc", case.fixed, eta[:, :, case.n_topics :])
+                one = np.ones_like(f)
+                both = np.exp(case.loss.log_psi(one, f)) + np.exp(case.loss.log_psi(-one, f))
+                keep = rng.random(batch) < np.prod(0.5 * both[:, self.observed], axis=1)
+            for b in np.flatnonzero(keep):
+                phi = _dirichlet(np.tile(case.beta_vector, (case.n_topics, 1)), rng)
+                with_words, order = self.with_words(z[b], phi, rng)
+                yield with_words, order, eta[b], self.draw_responses(z[b], eta[b], rng)
 
     def with_words(self, z, phi, rng) -> tuple[Case, np.ndarray]:
         """New words given z and phi, and z in the new (sorted) token order."""
@@ -169,7 +179,7 @@ def geweke(
     """
     rng = np.random.default_rng([seed, 17])
     first = setup.forward(n_forward, rng)
-    case, z, eta, y = setup.forward_state(rng)
+    case, z, eta, y = next(setup.states(rng))
     second = np.empty((n_chain, len(setup.names)))
     for s in range(n_chain):
         case = replace(case, responses=setup.table(y))

@@ -11,7 +11,7 @@ from scipy.special import gammaln, logsumexp
 from plugsamp.testing.cases import Case
 
 #: Grid points an axis by the number of weights of an output.
-_POINTS = {1: 4001, 2: 401, 3: 63, 4: 29}
+_POINTS = {1: 4001, 2: 401, 3: 81, 4: 35}
 
 
 def log_dirichlet_multinomial(counts: np.ndarray, prior: np.ndarray) -> np.ndarray:

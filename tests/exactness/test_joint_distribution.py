@@ -58,8 +58,9 @@ def test_reference_passes_and_mutant_fails():
 def make_chain(configuration, weight_update):
     name, options = configuration
 
+    kernel = resolve("kernels", name, **options)
+
     def make(case, z, seed):
-        kernel = resolve("kernels", name, **options)
         return Chain(case.corpus(), case.model(), kernel, seed=seed, init=z, weight_update=weight_update)
 
     return make

@@ -51,7 +51,7 @@ def test_grid_agrees_with_a_finer_one(loss):
         if not case.n_outputs:
             continue
         coarse = Enumeration(case)
-        finer = Enumeration(case, points={2: 601, 3: 77, 4: 33}[case.n_features])
+        finer = Enumeration(case, points={2: 601, 3: 97, 4: 41}[case.n_features])
         assert np.abs(coarse.probability - finer.probability).sum() < 1e-3
         np.testing.assert_allclose(coarse.eta_mean, finer.eta_mean, atol=2e-3)
         np.testing.assert_allclose(coarse.f_mean, finer.f_mean, atol=2e-3)
