@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from scipy import sparse
-from threadpoolctl import threadpool_limits
 
 from plugsamp.backends.serial import Serial
+from plugsamp.blas import single_thread
 from plugsamp.phases import Phases
 from plugsamp.random.draws import Purpose, stream
 from plugsamp.registry import resolve
@@ -215,7 +215,7 @@ class Chain:
     def _one_sweep(self) -> SweepInfo:
         start = time.perf_counter()
         sweep = self.sweep + 1
-        with threadpool_limits(1, "blas"):
+        with single_thread():
             reports = self._sample_documents(sweep)
             if self.kernel.partial:
                 self._draw_phi(sweep)

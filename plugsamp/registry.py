@@ -12,10 +12,12 @@ import dataclasses
 import difflib
 import inspect
 import io
+import os
 import sys
 import typing
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
 
 from plugsamp.options import Option, check, describe
@@ -67,12 +69,29 @@ def plugins(group: str) -> list[Plugin]:
     """
     if group not in GROUPS:
         raise RegistryError(f"no plugin group {group!r}; there are {_listed(GROUPS)}")
+    return list(_scan(group, _search_path()))
+
+
+def _search_path() -> tuple:
+    """sys.path with the times at which its folders last changed: what the answer to a scan depends on."""
+    stamps = []
+    for folder in sys.path:
+        try:
+            stamps.append((folder, os.stat(folder or ".").st_mtime_ns))
+        except OSError:
+            stamps.append((folder, None))
+    return tuple(stamps)
+
+
+@lru_cache(maxsize=32)
+def _scan(group: str, search_path: tuple) -> tuple[Plugin, ...]:
+    """`plugins`, remembered: reading the metadata of all packages takes some ten milliseconds."""
     found = []
     for entry in entry_points(group=f"plugsamp.{group}"):
         package = entry.dist.name if entry.dist is not None else "unknown"
         version = entry.dist.version if entry.dist is not None else ""
         found.append(Plugin(group, entry.name, package, version, entry.value, entry))
-    return sorted(found, key=lambda p: (p.name, p.package))
+    return tuple(sorted(found, key=lambda p: (p.name, p.package)))
 
 
 def names(group: str) -> list[str]:

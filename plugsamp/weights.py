@@ -6,12 +6,11 @@ Lambda_c = Lambda0_c + sum_d omega_dc u_d u_d^T and linear term b_c = sum_d kapp
 
 from __future__ import annotations
 
-from functools import cache
 
 import numpy as np
 from scipy.linalg import lapack
-from threadpoolctl import ThreadpoolController
 
+from plugsamp.blas import single_thread
 from plugsamp.dispatch import load
 from plugsamp.priors.base import WeightPrior
 from plugsamp.random.draws import Purpose, stream
@@ -323,13 +322,3 @@ def _draw_coordinate(design, kappa, omega, eta, chosen, precisions, rngs, passes
         weights,
     )
     return weights[:, :size].T
-
-
-@cache
-def _controller() -> ThreadpoolController:
-    return ThreadpoolController()
-
-
-def single_thread():
-    """A context in which BLAS uses one thread, so that its sums are the same on every machine load."""
-    return _controller().limit(limits=1, user_api="blas")

@@ -28,6 +28,7 @@ cdef struct Work:
     double* f
     float* residual     # (κ_c - ω_c f_c) / N_d, all tokens in
     float* half         # ω_c / (2 N_d²)
+    float* without      # the residual without the token at hand
 
 
 cdef void fill_residual(Work* q, Document* d) noexcept nogil:
@@ -60,21 +61,20 @@ cdef void evaluate(Work* q, Document* d, int position, int s, const int32_t* t, 
     cdef const float* row
     cdef float score[16]
     cdef float rest[16]
-    cdef lf acc[8]
-    cdef lf e, half, residual
+    cdef lf acc, e, half
     if d.n_outputs:
         mine = d.eta + <size_t>s * d.output_stride
-        for l in range(8):
-            acc[l] = l_set(0)
         for o in range(0, d.output_stride, 16):
             half = l_load(q.half + o)
             # taking the token out adds ω η_s / N² to the residual
-            residual = l_add(l_load(q.residual + o), l_mul(l_add(half, half), l_load(mine + o)))
-            for l in range(8):
-                e = l_load(d.eta + <size_t>t[l] * d.output_stride + o)
-                acc[l] = l_add(acc[l], l_mul(e, l_sub(residual, l_mul(half, e))))
+            l_store(q.without + o, l_add(l_load(q.residual + o), l_mul(l_add(half, half), l_load(mine + o))))
         for l in range(8):
-            score[l] = l_sum(acc[l])
+            row = d.eta + <size_t>t[l] * d.output_stride
+            acc = l_set(0)
+            for o in range(0, d.output_stride, 16):
+                e = l_load(row + o)
+                acc = l_add(acc, l_mul(e, l_sub(l_load(q.without + o), l_mul(l_load(q.half + o), e))))
+            score[l] = l_sum(acc)
     for l in range(8):
         own = 1 if t[l] == s else 0
         a[l] = d.alpha[t[l]] + (q.n[t[l]] - own)
@@ -82,7 +82,7 @@ cdef void evaluate(Work* q, Document* d, int position, int s, const int32_t* t, 
             b[l] = (row_n[t[l]] - own) + beta
             c[l] = q.inverse[t[l]]
             if t[l] == s:
-                c[l] = <float>(1.0 / (totals[s] - 1 + d.beta_sum))
+                c[l] = 1 / (<float>(totals[s] - 1) + <float>d.beta_sum)
         else:
             b[l] = d.phi[<size_t>w * d.stride + t[l]]
             c[l] = 1
@@ -99,6 +99,19 @@ cdef void evaluate(Work* q, Document* d, int position, int s, const int32_t* t, 
     else:
         for l in range(8):
             target[l] = a[l] * b[l] * c[l]
+
+
+cdef void draw_run(void** handles, const uint16_t** copies, const int* pattern, int steps, Document* d,
+                   int begin, int end, int32_t* codes, Stream* s) noexcept nogil:
+    """Candidates of tokens begin:end, `steps` a token; what they will copy is fetched."""
+    cdef int i, j
+    for j in range(steps):
+        (<Proposal>handles[pattern[j]]).draw(d, begin, end, codes + j, steps, s)
+    for j in range(steps):
+        if copies[pattern[j]] != NULL:
+            for i in range(end - begin):
+                if codes[i * steps + j] < 0 and codes[i * steps + j] != STAY:
+                    l_prefetch(copies[pattern[j]] + ~codes[i * steps + j])
 
 
 def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t last,
@@ -136,7 +149,9 @@ def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t la
     cdef bint collapsed = phi is None, still
     cdef int n_proposals = len(proposals), p, j, k, l, m, i, begin, end, part, run, s, t, round_start, n_round, code
     cdef int pattern[MAX_STEPS]
-    cdef int32_t codes[RUN * MAX_STEPS]
+    cdef int32_t codes[2][RUN * MAX_STEPS]
+    cdef int32_t* drawn = NULL
+    cdef int turn, w
     cdef int32_t topics[16]
     cdef float a[16]
     cdef float b[16]
@@ -174,8 +189,9 @@ def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t la
     q.f = <double*>calloc(doc.output_stride + 16, 8)
     q.residual = <float*>calloc(doc.output_stride + 16, 4)
     q.half = <float*>calloc(doc.output_stride + 16, 4)
+    q.without = <float*>calloc(doc.output_stride + 16, 4)
     try:
-        if q.n == NULL or q.inverse == NULL or q.f == NULL or q.residual == NULL or q.half == NULL:
+        if q.n == NULL or q.inverse == NULL or q.f == NULL or q.residual == NULL or q.half == NULL or q.without == NULL:
             raise MemoryError(f"no memory for the composed kernel's {n_topics} topics")
         with nogil:
             open_stream(&stream, key)
@@ -228,29 +244,34 @@ def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t la
                             draws += probe_draws[k]
                             probe_draws[k] = 0
                         while draws > 0:
-                            (<Proposal>handles[probe_proposal]).draw(&doc, <int>probe, <int>probe + 1, codes, 1, &stream)
-                            code = codes[0]
+                            (<Proposal>handles[probe_proposal]).draw(&doc, <int>probe, <int>probe + 1, codes[0], 1, &stream)
+                            code = codes[0][0]
                             t = probe_topic if code == STAY else (code if code >= 0 else copies[probe_proposal][~code])
                             probe_draws[t] += 1
                             draws -= 1
                         break
+                    draw_run(handles, copies, pattern, steps, &doc, begin, min(begin + RUN, end), codes[0], &stream)
+                    turn = 0
                     for run in range(begin, end, 16):
                         m = min(run + RUN, end)
-                        for j in range(steps):
-                            (<Proposal>handles[pattern[j]]).draw(&doc, run, m, codes + j, MAX_STEPS, &stream)
+                        turn = 1 - turn
+                        if m < end:     # the next run's candidates, one run ahead of their use
+                            draw_run(handles, copies, pattern, steps, &doc, m, min(m + RUN, end), codes[turn], &stream)
+                        drawn = codes[1 - turn]
                         for i in range(run, m):
+                            w = doc.words[i]
                             for j in range(steps):
-                                code = codes[(i - run) * MAX_STEPS + j]
+                                code = drawn[(i - run) * steps + j]
                                 if code != STAY:
                                     t = code if code >= 0 else copies[pattern[j]][~code]
                                     if collapsed:
-                                        l_prefetch(&topic_word[doc.words[i], t])
+                                        l_prefetch(&topic_word[w, t])
                                     else:
-                                        l_prefetch(&phi[doc.words[i], t])
+                                        l_prefetch(&phi[w, t])
                             if collapsed:
-                                l_prefetch(&topic_word[doc.words[i], doc.topics[i]])
+                                l_prefetch(&topic_word[w, doc.topics[i]])
                             else:
-                                l_prefetch(&phi[doc.words[i], doc.topics[i]])
+                                l_prefetch(&phi[w, doc.topics[i]])
                         for i in range(run, m):
                             s = z[doc.first + i]
                             row_n = &topic_word[doc.words[i], 0]
@@ -259,7 +280,7 @@ def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t la
                                 topics[0] = s
                                 still = True
                                 for j in range(n_round):
-                                    code = codes[(i - run) * MAX_STEPS + round_start + j]
+                                    code = drawn[(i - run) * steps + round_start + j]
                                     t = s
                                     if code >= 0:
                                         t = code
@@ -277,7 +298,7 @@ def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t la
                                 l = 0
                                 for j in range(1, n_round + 1):
                                     p = pattern[round_start + j - 1]
-                                    if (codes[(i - run) * MAX_STEPS + round_start + j - 1] == STAY
+                                    if (drawn[(i - run) * steps + round_start + j - 1] == STAY
                                             or topics[j] == topics[l]):
                                         continue
                                     tried[p] += 1
@@ -297,8 +318,8 @@ def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t la
                                     row_n[t] += 1
                                     topic_totals[s] -= 1
                                     topic_totals[t] += 1
-                                    q.inverse[s] = <float>(1.0 / (topic_totals[s] + beta_sum))
-                                    q.inverse[t] = <float>(1.0 / (topic_totals[t] + beta_sum))
+                                    q.inverse[s] = 1 / (topic_totals[s] + <float>beta_sum)
+                                    q.inverse[t] = 1 / (topic_totals[t] + <float>beta_sum)
                                 else:
                                     l_add_shared(&row_n[s], -1)
                                     l_add_shared(&row_n[t], 1)
@@ -321,4 +342,5 @@ def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t la
         free(q.f)
         free(q.residual)
         free(q.half)
+        free(q.without)
     return moved

@@ -240,7 +240,7 @@ def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t la
     cdef int o, t, k, g, length, moves, position, form
     cdef Py_ssize_t d, i, begin, moved = 0, sums = 0, doubles = 0
     cdef int32_t stamp
-    cdef float u
+    cdef float u, inverse, beta_bar = <float>beta_sum
     cdef const float* eta = NULL
     cdef const float* row = NULL
     cdef const float* exp_row = NULL
@@ -326,7 +326,8 @@ def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t la
                     if collapsed:
                         n[o] -= 1
                         topic_totals[o] -= 1
-                        q.inverse[o] = <float>(1.0 / (topic_totals[o] + beta_sum))
+                        inverse = q.inverse[o]
+                        q.inverse[o] = 1 / (topic_totals[o] + beta_bar)
                     q.xi[o] = q.a[o] * q.inverse[o] * q.x[o]
                     if form == DOUBLE:
                         doubles += 1
@@ -367,7 +368,7 @@ def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t la
                     if collapsed:
                         n[t] += 1
                         topic_totals[t] += 1
-                        q.inverse[t] = <float>(1.0 / (topic_totals[t] + beta_sum))
+                        q.inverse[t] = inverse if t == o else 1 / (topic_totals[t] + beta_bar)
                     if t != o:
                         moved += 1
                         moves += 1

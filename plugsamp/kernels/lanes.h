@@ -10,6 +10,9 @@
 #define L_WIDTH 16
 
 #if defined(__GNUC__)
+#if defined(__AVX__)
+#include <immintrin.h>
+#endif
 #define L_INLINE static inline __attribute__((always_inline))
 #define L_RESTRICT __restrict__
 #define l_prefetch(p) __builtin_prefetch((const void *)(p), 0, 3)
@@ -28,8 +31,19 @@ L_INLINE lf l_sub(lf a, lf b) { return a - b; }
 L_INLINE lf l_mul(lf a, lf b) { return a * b; }
 L_INLINE lf l_div(lf a, lf b) { return a / b; }
 L_INLINE lf l_pick(li m, lf a, lf b) { return (lf)(((li)a & m) | ((li)b & ~m)); }
+#if defined(__AVX512F__)
+L_INLINE lf l_max(lf a, lf b) { return (lf)_mm512_max_ps((__m512)a, (__m512)b); }
+L_INLINE lf l_min(lf a, lf b) { return (lf)_mm512_min_ps((__m512)a, (__m512)b); }
+#elif defined(__AVX__)
+typedef union { lf v; __m256 h[2]; } l_halves;
+#define L_HALVES(op) \
+  l_halves x = {a}, y = {b}; x.h[0] = op(x.h[0], y.h[0]); x.h[1] = op(x.h[1], y.h[1]); return x.v
+L_INLINE lf l_max(lf a, lf b) { L_HALVES(_mm256_max_ps); }
+L_INLINE lf l_min(lf a, lf b) { L_HALVES(_mm256_min_ps); }
+#else
 L_INLINE lf l_max(lf a, lf b) { return l_pick(a > b, a, b); }
 L_INLINE lf l_min(lf a, lf b) { return l_pick(a < b, a, b); }
+#endif
 #define L_SHUFFLE(v, ...) __builtin_shuffle((v), (li){__VA_ARGS__})
 #if defined(__clang__)
 #undef L_SHUFFLE

@@ -4,7 +4,7 @@ xoshiro128++ (Blackman and Vigna 2021) in 16 interleaved lanes, so that any comp
 refill; the lane count is part of the definition, so every instruction set gives the same numbers.
 Everything is inline: a third party's `cimport` needs neither a header nor a library of ours.
 """
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport int32_t, uint32_t, uint64_t
 
 cdef enum:
     LANES = 16
@@ -79,7 +79,7 @@ cdef inline uint32_t bits(Stream* s) noexcept nogil:
 
 cdef inline float uniform(Stream* s) noexcept nogil:
     """A float in (0, 1): 24 bits, never 0 or 1."""
-    return (<float>(bits(s) >> 8) + 0.5) * <float>(1.0 / 16777216.0)
+    return (<float><int32_t>(bits(s) >> 8) + <float>0.5) * <float>(1.0 / 16777216.0)
 
 
 cdef inline uint32_t below(Stream* s, uint32_t n) noexcept nogil:
