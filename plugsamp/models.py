@@ -43,6 +43,7 @@ def save_model(path, predictor: Predictor, model=None, overwrite: bool = False) 
         "intercept": bool(predictor.intercept),
         "passes": predictor.passes,
         "burn_in": predictor.burn_in,
+        "restarts": predictor.restarts,
         "seed": predictor.seed,
         "task": predictor.coding.task,
         "classes": encode_labels(predictor.coding.classes),
@@ -80,6 +81,7 @@ def load_model(path) -> Predictor:
             intercept=content["intercept"],
             passes=content["passes"],
             burn_in=content["burn_in"],
+            restarts=content["restarts"],
             seed=content["seed"],
         )
     except KeyError as error:

@@ -56,7 +56,10 @@ def test_defaults_of_the_command_and_of_python_are_the_same():
     assert config.kernel.name == python["kernel"].default
     for name in ("alpha", "beta", "intercept"):
         assert config[name] == inspect.signature(Model).parameters[name].default, name
-    assert (config.predict.passes, config.predict.burn_in) == (inference.PASSES, inference.BURN_IN)
+    predict = config.predict
+    assert (predict.passes, predict.burn_in, predict.restarts) == (
+        inference.PASSES, inference.BURN_IN, inference.RESTARTS,
+    )  # fmt: skip
     assert config.n_topics == fit(*tiny_corpus(), sweeps=1).chain.model.n_topics
 
 

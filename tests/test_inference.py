@@ -69,11 +69,25 @@ def exact_zbar(phi, alpha, words):
 def test_proportions_are_those_of_the_exact_posterior(words):
     rng = np.random.default_rng(5)
     phi, alpha = rng.dirichlet(np.full(4, 0.5), 3), np.array([0.3, 1.5, 0.1])
-    model = predictor(3, 4, 1, phi=phi, alpha=alpha, passes=60_000, burn_in=50, loss=NoLoss(),
+    model = predictor(3, 4, 1, phi=phi, alpha=alpha, passes=60_000, burn_in=50, restarts=1,
+                      loss=NoLoss(),
                       coding=Coding(np.empty((0, 1)), "real", classes_of("r")))  # fmt: skip
     counts = np.bincount(words, minlength=4)[None]
     found = model.predict(corpus(counts)).zbar[0]
     np.testing.assert_allclose(found, exact_zbar(phi, alpha, words), atol=0.01)
+
+
+def test_restarts_are_independent_chains_averaged():
+    counts = documents()
+    single = predictor(passes=3, burn_in=2, restarts=1)
+    spread = {}
+    for restarts in (1, 16):
+        seeds = [single.with_options(restarts=restarts, seed=s).predict(corpus(counts)).zbar for s in range(30)]
+        spread[restarts] = np.var(seeds, axis=0).mean()
+        mean = np.mean(seeds, axis=0)
+        np.testing.assert_allclose(mean.sum(1), np.arange(40) != 3, atol=1e-5)
+    # of independent chains the variance is a sixteenth
+    assert 10 < spread[1] / spread[16] < 26
 
 
 def test_a_document_alone_in_any_batch_and_order():
@@ -209,6 +223,7 @@ def test_a_predictor_is_immutable_and_predicting_changes_nothing():
     [
         ({"passes": 5, "burn_in": 5}, "burn_in must be 1 or more and below passes"),
         ({"burn_in": 0}, "burn_in"),
+        ({"restarts": 0}, "restarts must be 1 or more"),
         ({"seed": -1}, "seed"),
         ({"vocabulary": ["a"]}, "1 words"),
         ({"eta": np.zeros((2, 3, 9))}, r"expected \(draws, 3, 5\)"),

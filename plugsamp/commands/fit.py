@@ -38,6 +38,7 @@ def main(arguments: list[str]) -> int:
 class Predict:
     passes: int
     burn_in: int
+    restarts: int
 
 
 @dataclass

@@ -41,6 +41,8 @@ def check(settings, chosen: Mapping) -> Model:
             f"predict.burn_in must be 1 or more and below predict.passes={settings.predict.passes}, "
             f"not {settings.predict.burn_in}"
         )
+    if settings.predict.restarts < 1:
+        raise ValueError(f"predict.restarts must be 1 or more, not {settings.predict.restarts}")
     return Model(**settings.model_options(), loss=chosen["loss"], weights=chosen["weights"])
 
 

@@ -13,7 +13,7 @@ cdef enum:
 
 def fold_in(const int32_t[::1] words, const int64_t[::1] offsets, const float[:, ::1] phi,
             const float[::1] alpha, const uint64_t[::1] keys, int burn_in, int passes,
-            Py_ssize_t first, Py_ssize_t last, float[:, ::1] scratch, int32_t[::1] z,
+            int restarts, Py_ssize_t first, Py_ssize_t last, float[:, ::1] scratch, int32_t[::1] z,
             double[:, ::1] zbar):
     """Fill zbar (D, K) for documents first:last.
 
@@ -27,6 +27,8 @@ def fold_in(const int32_t[::1] words, const int64_t[::1] offsets, const float[:,
         Each document's stream.
     burn_in, passes : int
         Passes left out, and passes in all. The first one draws from the soft start.
+    restarts : int
+        Independent chains of so many passes, averaged.
     scratch : (4, K padded); z : as long as the longest document
 
     Notes
@@ -40,7 +42,7 @@ def fold_in(const int32_t[::1] words, const int64_t[::1] offsets, const float[:,
     cdef Py_ssize_t width = phi.shape[1]
     cdef Py_ssize_t n_topics = zbar.shape[1]
     cdef Py_ssize_t d, g, i, size, k, ahead
-    cdef int step, pending
+    cdef int restart, step, pending
     cdef float *n = &scratch[0, 0]
     cdef float *weights = &scratch[1, 0]
     cdef float *share = &scratch[2, 0]
@@ -64,7 +66,6 @@ def fold_in(const int32_t[::1] words, const int64_t[::1] offsets, const float[:,
             open_stream(&s, keys[d])
             pending = 0
             for g in range(width):
-                n[g] = 0.0
                 soft[g] = <float>size / n_topics
             for step in range(SOFT):
                 for g in range(width):
@@ -88,31 +89,34 @@ def fold_in(const int32_t[::1] words, const int64_t[::1] offsets, const float[:,
                     soft[g] = share[g]
             for g in range(width):
                 share[g] = 0.0
-            for step in range(passes):
-                others = soft if step == 0 else n
-                for i in range(size):
-                    row = &phi[w[i], 0]
-                    if step > 0:
-                        n[z[i]] -= 1.0
-                    total = l_set(0.0)
-                    for g in range(0, width, 16):
-                        p = l_mul(l_load(row + g), l_add(l_load(others + g), l_load(prior + g)))
-                        l_store(weights + g, p)
-                        total = l_add(total, p)
-                    k = l_choose(weights, <int>width, total, uniform(&s))
-                    z[i] = <int32_t>k
-                    n[k] += 1.0
-                    if step >= burn_in:
-                        scale = l_set(<float>1.0 / l_sum(total))
+            for restart in range(restarts):
+                for g in range(width):
+                    n[g] = 0.0
+                for step in range(passes):
+                    others = soft if step == 0 else n
+                    for i in range(size):
+                        row = &phi[w[i], 0]
+                        if step > 0:
+                            n[z[i]] -= 1.0
+                        total = l_set(0.0)
                         for g in range(0, width, 16):
-                            l_store(share + g, l_add(l_load(share + g), l_mul(scale, l_load(weights + g))))
-                        pending += 1
-                        if pending == 4096:  # float32 sums are kept short
-                            pending = 0
-                            for k in range(n_topics):
-                                zbar[d, k] += share[k]
-                            for g in range(width):
-                                share[g] = 0.0
-            unit = 1.0 / (<double>size * (passes - burn_in))
+                            p = l_mul(l_load(row + g), l_add(l_load(others + g), l_load(prior + g)))
+                            l_store(weights + g, p)
+                            total = l_add(total, p)
+                        k = l_choose(weights, <int>width, total, uniform(&s))
+                        z[i] = <int32_t>k
+                        n[k] += 1.0
+                        if step >= burn_in:
+                            scale = l_set(<float>1.0 / l_sum(total))
+                            for g in range(0, width, 16):
+                                l_store(share + g, l_add(l_load(share + g), l_mul(scale, l_load(weights + g))))
+                            pending += 1
+                            if pending == 4096:  # float32 sums are kept short
+                                pending = 0
+                                for k in range(n_topics):
+                                    zbar[d, k] += share[k]
+                                for g in range(width):
+                                    share[g] = 0.0
+            unit = 1.0 / (<double>size * (passes - burn_in) * restarts)
             for k in range(n_topics):
                 zbar[d, k] = (zbar[d, k] + share[k]) * unit
