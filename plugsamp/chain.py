@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 from scipy import sparse
@@ -158,7 +159,7 @@ class Chain:
         state = self.state
         if init is None:
             # by block, so that a distributed start would be the same
-            for block, (first, last) in enumerate(zip(self.phases.edges, self.phases.edges[1:], strict=False)):
+            for block, (first, last) in enumerate(pairwise(self.phases.edges)):
                 tokens = slice(state.offsets[first], state.offsets[last])
                 rng = stream(self.seed, Purpose.START, 0, block)
                 state.z[tokens] = rng.integers(0, state.n_topics, tokens.stop - tokens.start, dtype=np.uint16)

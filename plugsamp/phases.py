@@ -101,7 +101,9 @@ class Phases:
         first, last = block * WORDS, min((block + 1) * WORDS, state.n_words)
         totals = np.empty(state.n_topics)
         key = stream_key(self.seed, Purpose.PHI, sweep, block)
-        _dirichlet.draw_gammas(state.topic_word, state.beta, first, last, state.n_topics, state.phi, totals, key)
+        _dirichlet.draw_gammas(
+            state.topic_word, state.beta, first, last, state.n_topics, state.phi, totals, key
+        )
         return totals
 
     def scale_phi(self, sweep: int, block: int) -> None:

@@ -6,7 +6,6 @@ Lambda_c = Lambda0_c + sum_d omega_dc u_d u_d^T and linear term b_c = sum_d kapp
 
 from __future__ import annotations
 
-
 import numpy as np
 from scipy.linalg import lapack
 

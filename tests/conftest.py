@@ -4,16 +4,45 @@ from __future__ import annotations
 
 import os
 import sys
+from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+# The suite tests what is installed. The repository's own folder holds the sources without their compiled
+# modules; `python -m pytest`, and `python -c` in a test, would find that first.
+sys.path[:] = [p for p in sys.path if Path(p or ".").resolve() != ROOT]
+
+
+def pytest_configure():
+    found = find_spec("plugsamp.proposals.base") if find_spec("plugsamp") else None
+    if found is None:
+        raise pytest.UsageError(
+            "plugsamp is not installed for this Python; install it first: pip install '.[test]'"
+        )
+
+
+def pytest_report_header():
+    where = Path(find_spec("plugsamp").origin).parent
+    return f"plugsamp {version('plugsamp')} from {where}"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def elsewhere(tmp_path_factory):
+    """Tests run in a folder of their own: nothing is left in the repository, nor imported from it."""
+    before = Path.cwd()
+    os.chdir(tmp_path_factory.mktemp("elsewhere"))
+    yield
+    os.chdir(before)
 
 
 @pytest.fixture(scope="session")
 def shared() -> Path:
     """The folder of benchmark data and messy inputs, where there is one."""
-    root = Path(__file__).resolve().parents[1]
-    folder = Path(os.environ.get("PLUGSAMP_SHARED", root / ".." / "shared")).resolve()
+    folder = Path(os.environ.get("PLUGSAMP_SHARED", ROOT / ".." / "shared")).resolve()
     if not folder.is_dir():
         pytest.skip(f"no folder {folder}; set PLUGSAMP_SHARED to run this test")
     return folder

@@ -59,9 +59,8 @@ def main() -> None:
     train = test = None
     for n_topics in given.topics:
         for seed in given.seeds:
-            config = compose(
-                [f"experiment={given.experiment}", f"data_dir={given.data_dir}", f"n_topics={n_topics}", *overrides]
-            )
+            wanted = [f"experiment={given.experiment}", f"data_dir={given.data_dir}", f"n_topics={n_topics}"]
+            config = compose([*wanted, *overrides])
             settings = Settings.of(config)
             chosen = {g: hydra_source.object_of(g, config[g]) for g in hydra_source.CONFIG_GROUPS}
             if train is None:

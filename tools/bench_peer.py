@@ -4,8 +4,8 @@ python tools/bench_peer.py [--data DIR] [--topics 20 100] [--sweeps 5] [--rounds
 
 Needs tomotopy (pip install tomotopy). With --data, 20ng_counts below DIR is the corpus, otherwise the made-up
 one of bench_kernels.py. Prints CPU nanoseconds a token, medians over rounds, and the ratio to tomotopy's;
-both chains have done ten sweeps before the first round. alpha = .1, beta = .01. Time alone: the samplers do not
-need the same number of sweeps.
+both chains have done ten sweeps before the first round. alpha = .1, beta = .01. Time alone: the samplers do
+not need the same number of sweeps.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import time
 from pathlib import Path
 
 import tomotopy
+from bench_kernels import KERNELS, corpus
 
 import plugsamp as ps
-from bench_kernels import KERNELS, corpus
 
 WARM_UP = 10
 
@@ -68,7 +68,8 @@ def main() -> None:
         median = {label: statistics.median(times) for label, times in seconds.items()}
         print(f"K={n_topics} N={data.n_tokens:,}; CPU ns a token, ratio to tomotopy {tomotopy.__version__}")
         for label, value in median.items():
-            print(f"  {label:20} {1e9 * value / data.n_tokens:7.1f} {value / median['tomotopy']:6.2f}", flush=True)
+            ns, ratio = 1e9 * value / data.n_tokens, value / median["tomotopy"]
+            print(f"  {label:20} {ns:7.1f} {ratio:6.2f}", flush=True)
 
 
 if __name__ == "__main__":

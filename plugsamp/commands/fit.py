@@ -24,12 +24,13 @@ def main(arguments: list[str]) -> int:
         from plugsamp.commands import manual
 
         try:
-            print(manual.page([a for a in arguments if a not in ("-h", "--help")]))
+            page = manual.page([a for a in arguments if a not in ("-h", "--help")])
         except (HydraException, *hydra_app.USER_ERRORS) as error:
             if hydra_app.wants_traceback():
                 raise
             print(f"plugsamp fit: {hydra_app.explain(error, arguments, 'config')}", file=sys.stderr)
             return 2
+        print(page)
         return 0
     return hydra_app.run("fit", task, arguments)
 

@@ -87,8 +87,11 @@ class _ComposedSampler(Sampler):
         rates = zip(self.kernel.proposals, tried.tolist(), accepted.tolist(), strict=True)
         return BlockReport(moved, {name: (t, a) for name, t, a in rates})
 
-    def probe(self, document: int, position: int, topic: int, proposal: int, draws: int = 0):
-        """Target (K,), masses (K,) and counted draws (K,) of a proposal for a token that has `topic`."""
+    def probe(self, document: int, position: int, topic: int, proposal: int, draws: int = 0, key: int = 0):
+        """Target (K,), masses (K,) and counted draws (K,) of a proposal for a token that has `topic`.
+
+        `key` is that of the draws' stream.
+        """
         token = int(self.state.offsets[document]) + position
         target, mass = np.empty(self.state.n_topics), np.empty(self.state.n_topics)
         counted = np.zeros(self.state.n_topics, np.int64)
@@ -97,7 +100,7 @@ class _ComposedSampler(Sampler):
         with held_at(self.state, token, topic):
             self.refresh(0, 0)
             self._call(
-                document, document + 1, 1 + token, unused, unused.copy(), probe=position, probe_topic=topic,
+                document, document + 1, key, unused, unused.copy(), probe=position, probe_topic=topic,
                 probe_proposal=proposal, probe_target=target, probe_mass=mass, probe_draws=counted,
             )  # fmt: skip
         return target, mass, counted

@@ -51,7 +51,8 @@ class Coding:
 
 def is_missing(values: np.ndarray) -> np.ndarray:
     """None and NaN are missing, whatever the type of the others."""
-    flat = [v is None or (isinstance(v, float | np.floating) and np.isnan(v)) for v in values.ravel().tolist()]
+    flat = values.ravel().tolist()
+    flat = [v is None or (isinstance(v, float | np.floating) and np.isnan(v)) for v in flat]
     return np.array(flat, dtype=bool).reshape(values.shape)
 
 

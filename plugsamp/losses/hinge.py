@@ -41,7 +41,7 @@ class Hinge(Loss):
 
     def augment(self, f, y, rng, weight=None):
         cost = self.cost if weight is None else self.cost * weight
-        # xi ~ IG(1/(cost |margin - y f|), 1): the reciprocal mean goes to the sampler, so a zero margin is safe.
+        # xi ~ IG(1/(cost |margin - y f|), 1): the sampler takes the reciprocal mean, so a zero is safe.
         xi = inverse_gaussian(cost * np.abs(self.margin - y * f), rng)
         omega = cost * cost * xi
         return y * (cost + omega * self.margin), omega

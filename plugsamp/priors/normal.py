@@ -29,4 +29,5 @@ class Normal(WeightPrior):
 
     def log_density(self, state, eta, shrunk):
         precision = self.precision(state, 0, shrunk)
-        return float(0.5 * (eta.shape[0] * np.log(precision / (2 * np.pi)).sum() - (eta**2 @ precision).sum()))
+        constants = eta.shape[0] * np.log(precision / (2 * np.pi)).sum()
+        return float(0.5 * (constants - (eta**2 @ precision).sum()))

@@ -43,7 +43,7 @@ cdef class ExpProposal(Proposal):
         self.n = NULL
 
     def attach(self, state):
-        cdef size_t stride = state.alpha.shape[0], outputs = state.eta.shape[1] + 16
+        cdef size_t stride = state.alpha.shape[0], outputs = state.eta_by_topic.shape[1] + 16
         self._release()
         self.cells = <Cell*>malloc(stride * sizeof(Cell))
         self.table = <float*>malloc(stride * sizeof(float))

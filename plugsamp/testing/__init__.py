@@ -5,6 +5,7 @@ What is compared with what:
 =====================  ======================================================================
 `Enumeration`          the exact posterior of a tiny corpus: every z, the weights integrated
 `check_token`          one token's transition matrix against its full conditional
+`check_draws`          what a proposal draws against the masses it states
 `check_chain`          a long free run of a chain against the enumeration
 `check_invariance`     many short runs from exact draws against the enumeration
 `geweke`               forward against successive-conditional simulation of the joint
@@ -23,6 +24,7 @@ from plugsamp.testing.conditional import TokenReport, check_token, token_log_con
 from plugsamp.testing.configurations import kernel_configurations, label
 from plugsamp.testing.geweke import GewekeCase, chain_stepper, geweke
 from plugsamp.testing.posterior import Enumeration
+from plugsamp.testing.proposals import DrawsReport, check_draws
 from plugsamp.testing.reference import MUTANTS, ReferenceSampler
 from plugsamp.testing.statistics import Comparison, compare_means, compare_two
 
@@ -30,6 +32,7 @@ __all__ = [
     "MUTANTS",
     "Case",
     "Comparison",
+    "DrawsReport",
     "Enumeration",
     "GewekeCase",
     "ReferenceSampler",
@@ -37,6 +40,7 @@ __all__ = [
     "cases_for",
     "chain_stepper",
     "check_chain",
+    "check_draws",
     "check_invariance",
     "check_token",
     "compare_means",

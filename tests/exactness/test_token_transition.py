@@ -5,6 +5,8 @@ that rounding alone stays some times below it; scores of hundreds are themselves
 shifts the log of a mass by up to |score| 6e-8: there the bound is widened by just that.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -88,6 +90,12 @@ def extreme(name, k, v, lengths, cost=None, seed=0, alpha=0.1, beta=0.01, scale=
     return Case(name, documents, v, k, alpha, beta, loss, labels, weights=Normal(scale))
 
 
+def many_classes(k, n_classes):
+    """More outputs than topics: rows of outputs are then longer than rows of topics."""
+    case = extreme(f"K={k}, {n_classes} classes", k, 4, [2] * n_classes, cost=2.0)
+    return replace(case, responses=np.array([f"c{i}" for i in range(n_classes)], dtype=object))
+
+
 EXTREMES = [
     *(extreme(f"K={k}", k, 30, (40, 7, 1), cost=c) for k in (15, 16, 17, 33, 100) for c in (None, 3.0)),
     extreme("K=1", 1, 5, (6, 2, 1), cost=2.0),
@@ -98,6 +106,7 @@ EXTREMES = [
     extreme("large cost", 4, 6, (3, 2, 1, 5), cost=1024.0, scale=4.0),
     extreme("large cost, K=17", 17, 6, (3, 2, 1, 5), cost=1024.0, scale=4.0),
     extreme("tiny priors", 3, 4, (5, 4), cost=2.0, alpha=1e-3, beta=1e-3),
+    *(many_classes(k, c) for k, c in ((3, 40), (5, 20), (2, 200))),
     extreme("large priors", 3, 4, (5, 4), cost=2.0, alpha=200.0, beta=50.0),
 ]
 

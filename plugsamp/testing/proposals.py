@@ -1,0 +1,95 @@
+"""Whether a proposal draws from the masses it states: the accept step believes it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+from scipy.stats import chi2
+
+#: Cells with fewer expected draws are counted together.
+_LEAST = 10.0
+
+
+@dataclass
+class DrawsReport:
+    """What `check_draws` found.
+
+    Attributes
+    ----------
+    p_value : float
+        Of a chi-square test; small where the draws do not follow the masses.
+    drawn : int64 (K, K)
+        Draws of topic t (columns) for a token that has topic s (rows).
+    expected : float64 (K, K)
+        What the masses promise.
+    """
+
+    p_value: float
+    drawn: np.ndarray
+    expected: np.ndarray
+
+    def passes(self, level: float = 1e-6) -> bool:
+        return bool(self.p_value > level)
+
+    def __str__(self) -> str:
+        return f"p = {self.p_value:.3g}\ndrawn =\n{self.drawn}\nexpected =\n{self.expected.round(1)}"
+
+
+def check_draws(chain, i: int, proposal: int = 0, *, draws: int = 20_000, seed: int = 0) -> DrawsReport:
+    """Compare what a proposal of the composed kernel draws for token `i` with the masses it states.
+
+    A token with topic s must be offered topic t ≠ s with probability mass_t / c, with one c for all
+    s and t; the rest of the draws stay. (A constant that depended on s would bias the accept step as
+    much as a wrong mass.) The token is put in each topic in turn; the chain is left as it was.
+
+    Parameters
+    ----------
+    chain : Chain
+        With a `plugsamp.kernels.ComposedMH`.
+    i : int
+        Token, in corpus order.
+    proposal : int
+        Which of the kernel's proposals.
+    draws : int
+        Draws for each topic of the token.
+    """
+    sampler, offsets = chain.phases.sampler, chain.state.offsets
+    document = int(np.searchsorted(offsets, i, side="right")) - 1
+    n_topics = chain.model.n_topics
+    drawn, mass = np.empty((n_topics, n_topics), np.int64), np.empty((n_topics, n_topics))
+    for s in range(n_topics):
+        key = int(np.random.SeedSequence((seed, i, proposal, s)).generate_state(1, np.uint64)[0])
+        _, mass[s], drawn[s] = sampler.probe(document, i - int(offsets[document]), s, proposal, draws, key)
+    sampler.refresh(0, 0)
+    other = ~np.eye(n_topics, dtype=bool)
+    mass = np.where(other, mass, 0.0)
+    if (drawn[other & (mass <= 0)] > 0).any():  # drawn though stated to be impossible
+        return DrawsReport(0.0, drawn, np.zeros_like(mass))
+    expected = draws * mass / _scale(drawn, mass)
+    expected[~other] = draws - expected.sum(axis=1)
+    rare = expected < _LEAST
+    found = np.append(drawn[~rare], drawn[rare].sum())
+    wanted = np.append(expected[~rare], expected[rare].sum())
+    used = wanted > 0
+    statistic = ((found - wanted)[used] ** 2 / wanted[used]).sum()
+    # a sum a row, and one constant fitted
+    freedom = int(used.sum()) - n_topics - 1
+    return DrawsReport(float(chi2.sf(statistic, max(freedom, 1))), drawn, expected)
+
+
+def _scale(drawn, mass) -> float:
+    """The most probable c, where a token with topic s is offered t with probability mass_st / c."""
+    stays, moves = np.diagonal(drawn), drawn.sum() - np.trace(drawn)
+    total = mass.sum(axis=1)
+    if not moves:
+        return np.inf
+    if not stays.any():
+        return float(total.max())
+
+    def loss(log_c):  # minus the log likelihood; c exceeds every row's sum
+        return moves * log_c - (stays * np.log(-np.expm1(np.log(total) - log_c))).sum()
+
+    low = np.log(total.max())
+    return float(np.exp(minimize_scalar(loss, bounds=(low + 1e-12, low + 40), options={"xatol": 1e-9}).x))

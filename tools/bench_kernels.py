@@ -1,0 +1,64 @@
+"""Times the token kernels on a made-up corpus: nanoseconds a token of whole sweeps, and the ratio to dense.
+
+python tools/bench_kernels.py [--topics 100] [--outputs 20] [--tokens 200000] [--sweeps 5]
+
+One process, BLAS on one thread. The best sweep counts, so that a busy machine disturbs little; ratios within
+a run say more than nanoseconds.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+import numpy as np
+
+import plugsamp as ps
+
+KERNELS = {
+    f"{name}, {collapse}": (name, {"collapse": collapse, **options})
+    for name, options in (
+        ("dense", {}),
+        ("composed", {"proposals": ["word", "doc"], "steps": 2}),
+        ("composed", {"proposals": ["word", "doc", "exp"], "steps": 6}),
+    )
+    for collapse in ("full", "partial")
+}
+
+
+def corpus(n_tokens: int, n_outputs: int, n_words: int = 10_000, length: int = 170, n_themes: int = 50):
+    """Documents of a few themes, each with words of its own, and a label that goes with the first."""
+    rng = np.random.default_rng(0)
+    n_documents = max(n_tokens // length, 2 * max(n_outputs, 2))
+    first = rng.integers(n_themes, size=n_documents)
+    shape = (n_documents, length)
+    themes = np.where(rng.random(shape) < 0.6, first[:, None], rng.integers(n_themes, size=shape))
+    rank = np.minimum(rng.zipf(1.3, size=themes.shape), n_words) - 1
+    words = (rank * 7919 + themes * 104_729) % n_words
+    labels = None
+    if n_outputs:
+        labels = first % (2 if n_outputs == 1 else n_outputs)
+    offsets = np.arange(n_documents + 1) * length
+    return ps.Corpus(words.ravel(), offsets, n_words=n_words, responses=labels)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    for name, default in (("topics", 100), ("outputs", 20), ("tokens", 200_000), ("sweeps", 5)):
+        parser.add_argument(f"--{name}", type=int, default=default)
+    given = parser.parse_args()
+    documents = corpus(given.tokens, given.outputs)
+    loss = "hinge" if given.outputs else "none"
+    size = f"K={given.topics} C={given.outputs} N={documents.n_tokens:,} V={documents.n_words:,}"
+    print(f"{size}; ns a token, ratio to dense")
+    base = None
+    for label, (name, options) in KERNELS.items():
+        kernel = ps.registry.resolve("kernels", name, **options)
+        chain = ps.Chain(documents, ps.Model(given.topics, loss=loss), kernel).run(1)
+        seconds = min(info.seconds for info in chain.sweeps(given.sweeps))
+        base = base or seconds
+        shown = label if name == "dense" else f"{label}, {options['steps']} steps"
+        print(f"  {shown:28} {1e9 * seconds / documents.n_tokens:8.1f} {seconds / base:6.2f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
