@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import import_module
 
@@ -26,7 +27,16 @@ Examples:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; returns its exit code (2 where the user can put it right)."""
-    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        code = _command(list(sys.argv[1:] if arguments is None else arguments))
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader of a pipe (head, less) had enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    return code
+
+
+def _command(arguments: list[str]) -> int:
     if not arguments or arguments[0] in ("-h", "--help", "help"):
         print(overview())
         return 0
@@ -41,11 +51,7 @@ def main(arguments: list[str] | None = None) -> int:
 
         print(f"plugsamp: no command {name!r}{suggestion(name, COMMANDS)}", file=sys.stderr)
         return 2
-    try:
-        return import_module(COMMANDS[name][0]).main(arguments[1:]) or 0
-    except BrokenPipeError:  # the reader of a pipe (head, less) had enough
-        sys.stderr.close()
-        return 0
+    return import_module(COMMANDS[name][0]).main(arguments[1:]) or 0
 
 
 def overview() -> str:

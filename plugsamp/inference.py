@@ -199,9 +199,10 @@ class Predictor:
 
     def with_options(self, **options) -> Predictor:
         """The same model with other `passes`, `burn_in`, `restarts` or `seed`."""
-        unknown = set(options) - {"passes", "burn_in", "restarts", "seed"}
+        valid = ("passes", "burn_in", "restarts", "seed")
+        unknown = sorted(set(options) - set(valid))
         if unknown:
-            raise ValueError(f"predictor: {sorted(unknown)[0]!r} is not one of passes, burn_in, restarts, seed")
+            raise ValueError(f"predictor: {unknown[0]!r} is not one of {', '.join(valid)}")
         return replace(self, **options)
 
     @property

@@ -81,6 +81,21 @@ def test_alone_and_import_are_quick_because_they_import_little():
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60).returncode == 0
 
 
+@pytest.mark.parametrize("buffered", ["", "1"])
+@pytest.mark.parametrize("arguments", [[], ["--version"], ["plugins"], ["fit", "--help"]], ids=str)
+def test_a_reader_that_has_had_enough_is_no_error(arguments, buffered):
+    process = subprocess.Popen(
+        [sys.executable, "-m", "plugsamp.cli", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=os.environ | {"PYTHONUNBUFFERED": buffered},
+    )
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    process.stderr.close()
+    assert process.wait(timeout=60) == 0
+
+
 def test_an_unknown_command(capsys):
     assert main(["fti"]) == 2
     assert "no command 'fti'; did you mean 'fit'?" in capsys.readouterr().err

@@ -82,7 +82,8 @@ def test_restarts_are_independent_chains_averaged():
     single = predictor(passes=3, burn_in=2, restarts=1)
     spread = {}
     for restarts in (1, 16):
-        seeds = [single.with_options(restarts=restarts, seed=s).predict(corpus(counts)).zbar for s in range(30)]
+        predictors = [single.with_options(restarts=restarts, seed=s) for s in range(30)]
+        seeds = [p.predict(corpus(counts)).zbar for p in predictors]
         spread[restarts] = np.var(seeds, axis=0).mean()
         mean = np.mean(seeds, axis=0)
         np.testing.assert_allclose(mean.sum(1), np.arange(40) != 3, atol=1e-5)
