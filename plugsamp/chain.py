@@ -12,11 +12,18 @@ from scipy import sparse
 
 from plugsamp.backends.serial import Serial
 from plugsamp.blas import single_thread
+from plugsamp.checks import whole
+from plugsamp.corpus import Corpus
+from plugsamp.kernels.base import Kernel
+from plugsamp.model import Model
 from plugsamp.phases import Phases
 from plugsamp.random.draws import Purpose, stream
 from plugsamp.registry import resolve
 from plugsamp.state import State
-from plugsamp.weights import Design
+from plugsamp.weights import Design, check_update
+
+#: The token kernels hold weights in single precision.
+LARGEST_WEIGHT = 1e37
 
 
 class NonFinite(FloatingPointError):
@@ -115,13 +122,17 @@ class Chain:
         weight_update: str = "auto",
         weight_passes: int = 1,
     ):
-        if isinstance(seed, bool) or int(seed) != seed or seed < 0:
-            raise ValueError(f"seed must be a whole number, 0 or above, not {seed!r}")
-        if weight_update not in ("auto", "block", "coordinate"):
-            raise ValueError(f'weight_update must be "auto", "block" or "coordinate", not {weight_update!r}')
-        self.corpus, self.model, self.seed = corpus, model, int(seed)
+        self.corpus, self.model, self.seed = corpus, model, whole("seed", seed)
+        check_update(weight_update, weight_passes)
         self.kernel = resolve("kernels", kernel)
         self.backend = resolve("backends", backend) if backend is not None else Serial()
+        for name, value, kind in (
+            ("corpus", corpus, Corpus), ("model", model, Model), ("kernel", self.kernel, Kernel)
+        ):  # fmt: skip
+            if not isinstance(value, kind):
+                raise TypeError(f"{name} must be a {kind.__name__}, not {_described(value)}")
+        if not hasattr(self.backend, "start") or isinstance(self.backend, type):
+            raise TypeError(f"backend must be a backend or a name, not {_described(self.backend)}")
         responses = corpus.responses
         if responses is None and not model.loss.unsupervised:
             raise ValueError(f"{model.loss!r} needs responses, and the corpus has none")
@@ -177,16 +188,23 @@ class Chain:
         """
         state = self.state
         if z is not None:
-            z = np.asarray(z)
+            z = _array("z", z, "biuf")
             if z.shape != state.z.shape:
                 raise ValueError(f"z must have shape {state.z.shape}, one topic a token, not {z.shape}")
-            if z.size and (z.min() < 0 or z.max() >= state.n_topics):
+            if z.size and not (z.min() >= 0 and z.max() < state.n_topics):  # NaN is in no range
                 raise ValueError(f"topics of z must lie in 0..{state.n_topics - 1}")
-            state.z[:] = z
+            if z.dtype.kind in "bf" and (z.dtype.kind == "b" or (z != np.floor(z)).any()):
+                raise ValueError(f"topics of z must be whole numbers, found {z.dtype} values such as {z[0]}")
         if eta is not None:
-            eta = np.asarray(eta, dtype=float)
+            eta = _array("eta", eta, "iuf").astype(float)
             if eta.shape != state.eta.shape:
                 raise ValueError(f"eta must have shape {state.eta.shape}, not {eta.shape}")
+            if not _representable(eta):
+                raise ValueError(f"eta must hold finite numbers, of size {LARGEST_WEIGHT:g} at most")
+        # Only now, so that what is refused changes nothing.
+        if z is not None:
+            state.z[:] = z
+        if eta is not None:
             state.eta[:] = eta
         self._refresh_all()
 
@@ -206,8 +224,8 @@ class Chain:
 
     def sweeps(self, n: int | None = None) -> Iterator[SweepInfo]:
         """Iterate over sweeps, `n` of them or without end; the chain is in the sweep's state meanwhile."""
-        if n is not None and (isinstance(n, bool) or int(n) != n or n < 0):
-            raise ValueError(f"the number of sweeps must be a whole number, 0 or above, not {n!r}")
+        if n is not None:
+            whole("the number of sweeps", n)
         done = 0
         while n is None or done < n:
             yield self._one_sweep()
@@ -241,9 +259,12 @@ class Chain:
             return
         self.phases.design = self._design()
         self.backend.run("outputs", sweep, self.phases.n_output_groups)
-        if not np.isfinite(self.state.eta).all():
-            c, j = np.argwhere(~np.isfinite(self.state.eta))[0]
-            raise NonFinite(f"sweep {sweep}: the weight of output {c}, column {j} is {self.state.eta[c, j]}")
+        if not _representable(self.state.eta):
+            c, j = np.argwhere(~(np.abs(self.state.eta) <= LARGEST_WEIGHT))[0]
+            raise NonFinite(
+                f"sweep {sweep}: the weight of output {c}, column {j} is {self.state.eta[c, j]:g}, beyond "
+                f"{LARGEST_WEIGHT:g}; a smaller prior variance or loss keeps it in range"
+            )
         self._spread_weights()
 
     def _design(self) -> Design:
@@ -351,3 +372,22 @@ class Chain:
         from plugsamp import diagnostics
 
         return diagnostics.log_joint(self)
+
+
+def _representable(eta) -> bool:
+    return bool((np.abs(eta) <= LARGEST_WEIGHT).all())  # False for NaN
+
+
+def _described(value) -> str:
+    return f"the class {value.__name__}" if isinstance(value, type) else f"{type(value).__name__}"
+
+
+def _array(name: str, values, kinds: str) -> np.ndarray:
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        array = None
+    if array is None or array.dtype.kind not in kinds:
+        found = "rows of different lengths" if array is None else f"values of type {array.dtype}"
+        raise ValueError(f"{name} must hold numbers, found {found}")
+    return array

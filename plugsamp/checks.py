@@ -2,10 +2,27 @@
 
 from __future__ import annotations
 
+import numbers
+
 import numpy as np
 import scipy.sparse as sp
 
 from plugsamp.errors import InputError
+
+
+def whole(name: str, value, least: int = 0, most: int | None = None) -> int:
+    """`value` as an int, where it is a whole number of any numeric type from `least` to `most`."""
+    # int() would take "3" and True, and refuses NaN and infinity in words of its own.
+    is_whole = isinstance(value, numbers.Integral) or (
+        isinstance(value, numbers.Real) and float(value).is_integer()
+    )
+    if not is_whole or isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name} must be a whole number, {least} or more, not {value!r}")
+    value = int(value)
+    if value < least or (most is not None and value > most):
+        limits = f"a whole number, {least} or more" if most is None else f"from {least:,} to {most:,}"
+        raise ValueError(f"{name} must be {limits}, not {value!r}")
+    return value
 
 
 def names_of(names, size: int, argument: str, what: str, of: str) -> tuple[str, ...]:

@@ -257,6 +257,8 @@ class Corpus:
         ----------
         vocabulary : sequence of different strings
         """
+        if isinstance(vocabulary, str):
+            raise InputError("vocabulary must be a sequence of strings, not one string")
         vocabulary = tuple(vocabulary)
         if vocabulary == self.vocabulary:
             return self

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from plugsamp.chain import Chain, NonFinite
+from plugsamp.checks import whole
+from plugsamp.corpus import Corpus
 from plugsamp.inference import PosteriorKeeper, Predictor
 from plugsamp.model import Model
 
@@ -93,6 +95,11 @@ def fit(
     4
     """
     kept = kept_sweeps(sweeps, burn_in, thin)
+    if not isinstance(corpus, Corpus):
+        raise TypeError(
+            f"corpus must be a Corpus, not {type(corpus).__name__}; Corpus.from_counts takes matrices, "
+            "plugsamp.readers read files"
+        )
     if model is None:
         model = Model(50, loss="none" if corpus.responses is None else "hinge")
     chain = Chain(
@@ -131,8 +138,7 @@ def kept_sweeps(sweeps: int, burn_in: int | None = None, thin: int = 5) -> froze
     for name, value, least in (("sweeps", sweeps, 1), ("burn_in", burn_in, 0), ("thin", thin, 1)):
         if value is None and name == "burn_in":
             continue
-        if isinstance(value, bool) or int(value) != value or value < least:
-            raise ValueError(f"{name} must be a whole number, {least} or more, not {value!r}")
+        whole(name, value, least)
     burn_in = sweeps // 2 if burn_in is None else burn_in
     if burn_in >= sweeps:
         raise ValueError(f"burn_in={burn_in} leaves none of {sweeps} sweeps to keep; it must be below sweeps")

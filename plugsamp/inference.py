@@ -9,6 +9,8 @@ from itertools import pairwise
 
 import numpy as np
 
+from plugsamp.checks import whole
+from plugsamp.corpus import Corpus
 from plugsamp.dispatch import load
 from plugsamp.losses.base import Loss
 from plugsamp.losses.coding import Coding
@@ -184,12 +186,8 @@ class Predictor:
                 f"for {n_topics} topics, {len(self.covariate_names)} covariates, intercept {self.intercept}"
             )
         for name in ("passes", "burn_in", "restarts", "seed"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or int(value) != value or value < 0:
-                raise ValueError(f"predictor: {name} must be a whole number, 0 or more, not {value!r}")
-            object.__setattr__(self, name, int(value))
-        if self.restarts < 1:
-            raise ValueError("predictor: restarts must be 1 or more, not 0")
+            least = 1 if name == "restarts" else 0
+            object.__setattr__(self, name, whole(f"predictor: {name}", getattr(self, name), least))
         # The first pass draws from expected counts, not from the chain, so it is never kept.
         if not 1 <= self.burn_in < self.passes:
             raise ValueError(
@@ -256,6 +254,8 @@ class Predictor:
         ValueError
             Where the model has covariates and the corpus not the same ones.
         """
+        if not isinstance(corpus, Corpus):
+            raise TypeError(f"documents to predict must be a plugsamp.Corpus, not {type(corpus).__name__}")
         covariates = self._covariates(corpus)
         words, offsets, n_unknown = self._known(corpus)
         zbar = self._fold_in(words, offsets)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from plugsamp.checks import whole
 from plugsamp.losses.base import Loss
 from plugsamp.losses.none import NoLoss
 from plugsamp.priors.base import WeightPrior
@@ -46,17 +47,18 @@ class Model:
     intercept: bool | None = None
 
     def __post_init__(self):
-        if isinstance(self.n_topics, bool) or int(self.n_topics) != self.n_topics:
-            raise TypeError(f"n_topics must be a whole number, not {self.n_topics!r}")
-        self.n_topics = int(self.n_topics)
-        if not 1 <= self.n_topics <= 65_535:
-            raise ValueError(f"n_topics must be from 1 to 65,535, not {self.n_topics}")
+        self.n_topics = whole("n_topics", self.n_topics, 1, 65_535)
         self.alpha = _prior("alpha", self.alpha)
         self.beta = _prior("beta", self.beta)
         if self.alpha.ndim and len(self.alpha) != self.n_topics:
             raise ValueError(f"alpha has {len(self.alpha)} values for {self.n_topics} topics")
         self.loss = resolve("losses", self.loss) if self.loss is not None else NoLoss()
         self.weights = resolve("priors", self.weights) if self.weights is not None else Normal()
+        for name, kind in (("loss", Loss), ("weights", WeightPrior)):
+            if not isinstance(getattr(self, name), kind):
+                raise TypeError(f"{name} must be a {kind.__name__} or a name, not {getattr(self, name)!r}")
+        if not isinstance(self.intercept, bool | np.bool_ | None):
+            raise TypeError(f"intercept must be True, False or None, not {self.intercept!r}")
 
     def alpha_vector(self) -> np.ndarray:
         """alpha as float64 (K,)."""
@@ -69,15 +71,25 @@ class Model:
         return np.broadcast_to(self.beta, (n_words,)).astype(float)
 
 
-#: Below this a Dirichlet prior's draws are all zero in double precision.
-SMALLEST_PRIOR = 1e-6
+#: Below this a Dirichlet prior's draws are all zero in double precision; above, the token kernels'
+#: single precision no longer holds the products of two priors, and the counts leave no trace.
+SMALLEST_PRIOR, LARGEST_PRIOR = 1e-6, 1e9
 
 
 def _prior(name: str, value) -> np.ndarray:
-    value = np.asarray(value, dtype=float)
+    given = value
+    try:
+        value = np.asarray(value)
+        if value.dtype.kind not in "iuf":  # text would be read as numbers
+            raise TypeError
+        value = value.astype(float)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be a number or a vector of numbers, not {given!r}") from None
     if value.ndim > 1:
         raise ValueError(f"{name} must be a number or a vector, not an array of shape {value.shape}")
-    if not np.all(np.isfinite(value)) or np.any(value < SMALLEST_PRIOR):
-        worst = value[()] if value.ndim == 0 else value[~(value >= SMALLEST_PRIOR)][:1]
-        raise ValueError(f"{name} must be {SMALLEST_PRIOR:g} or more everywhere, found {worst}")
+    fits = (value >= SMALLEST_PRIOR) & (value <= LARGEST_PRIOR)  # NaN does neither
+    if not fits.all():
+        worst = value[~fits][0] if value.ndim else value[()]
+        limits = f"{SMALLEST_PRIOR:g} or more" if not worst > LARGEST_PRIOR else f"{LARGEST_PRIOR:g} or less"
+        raise ValueError(f"{name} must be {limits} everywhere, found {worst}")
     return value

@@ -35,6 +35,8 @@ def save_model(path, predictor: Predictor, model=None, overwrite: bool = False) 
     StorageError
         The path exists, the loss is registered by no package, or one of its options is no plain value.
     """
+    if not isinstance(predictor, Predictor):
+        raise TypeError(f"a Predictor is saved, such as fit(...).predictor, not a {type(predictor).__name__}")
     arrays = {"phi": predictor.phi, "eta": predictor.eta, "alpha": predictor.alpha}
     content = {
         "plugsamp": version("plugsamp"),

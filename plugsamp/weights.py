@@ -10,6 +10,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from plugsamp.blas import single_thread
+from plugsamp.checks import whole
 from plugsamp.dispatch import load
 from plugsamp.priors.base import WeightPrior
 from plugsamp.random.draws import Purpose, stream
@@ -129,6 +130,13 @@ def _dense(covariates, intercept, n_documents) -> np.ndarray:
     return np.ascontiguousarray(np.hstack(columns)) if columns else np.empty((n_documents, 0))
 
 
+def check_update(method: str, passes: int) -> None:
+    """Refuse a method or a number of passes that does not exist (ValueError)."""
+    if method not in METHODS:
+        raise ValueError(f"weight_update must be one of {', '.join(METHODS)}, not {method!r}")
+    whole("weight_passes", passes, 1)
+
+
 def choose_method(method: str, n_features: int) -> str:
     """The method that "auto" stands for: joint draws as long as their K^3 costs little.
 
@@ -197,9 +205,8 @@ def update_outputs(
     ValueError
         For an unknown method or a number of passes below 1.
     """
+    check_update(method, passes)
     method = choose_method(method, design.n_features)
-    if passes < 1:
-        raise ValueError(f"weight_passes must be 1 or more, not {passes}")
     outputs = np.asarray(outputs, dtype=np.int64)
     for start in range(0, len(outputs), GROUP):
         chosen = outputs[start : start + GROUP]

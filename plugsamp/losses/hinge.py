@@ -8,6 +8,9 @@ from plugsamp.losses.base import Loss
 from plugsamp.losses.coding import Coding, code_classes
 from plugsamp.random.draws import inverse_gaussian
 
+#: Of cost and margin: squares and products of theirs stay finite.
+LARGEST = 1e30
+
 
 class Hinge(Loss):
     """psi(y|f) = exp(-2 cost max(0, margin - y f)), y in {-1, +1}.
@@ -29,10 +32,10 @@ class Hinge(Loss):
     weighted = True
 
     def __init__(self, cost: float = 102.4, margin: float = 1.0):
-        if not (np.isfinite(cost) and cost > 0):
-            raise ValueError(f"hinge: cost must be a number above 0, not {cost!r}")
-        if not (np.isfinite(margin) and margin >= 0):
-            raise ValueError(f"hinge: margin must be 0 or a number above it, not {margin!r}")
+        if not 0 < cost <= LARGEST:
+            raise ValueError(f"hinge: cost must be a number above 0 (to {LARGEST:g}), not {cost!r}")
+        if not 0 <= margin <= LARGEST:
+            raise ValueError(f"hinge: margin must be 0 or a number above it (to {LARGEST:g}), not {margin!r}")
         self.cost = float(cost)
         self.margin = float(margin)
 

@@ -6,6 +6,9 @@ import numpy as np
 
 from plugsamp.priors.base import WeightPrior
 
+#: Weights are kept in single precision for the token kernels, and precisions must be finite.
+SMALLEST, LARGEST = 1e-30, 1e30
+
 
 class Normal(WeightPrior):
     """eta_cj ~ N(0, variance); the intercept has a variance of its own.
@@ -19,8 +22,9 @@ class Normal(WeightPrior):
 
     def __init__(self, variance: float = 1.0, intercept_variance: float = 100.0):
         for name, value in (("variance", variance), ("intercept_variance", intercept_variance)):
-            if not (np.isfinite(value) and value > 0):
-                raise ValueError(f"normal: {name} must be a number above 0, not {value!r}")
+            if not SMALLEST <= value <= LARGEST:
+                limits = "above 0" if not value > 0 else f"from {SMALLEST:g} to {LARGEST:g}"
+                raise ValueError(f"normal: {name} must be a number {limits}, not {value!r}")
         self.variance = float(variance)
         self.intercept_variance = float(intercept_variance)
 
