@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
+
+from plugsamp.errors import InputWarning
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,9 @@ def code_classes(responses, names=None) -> Coding:
     missing = is_missing(labels)
     observed = labels[~missing].tolist()
     try:
+        # True == 1, so that sorting alone would make one class of the two.
+        if len({isinstance(v, bool | np.bool_) for v in observed}) > 1:
+            raise TypeError
         classes = sorted(set(observed))
     except TypeError:
         kinds = sorted({type(v).__name__ for v in observed})
@@ -82,6 +88,14 @@ def code_classes(responses, names=None) -> Coding:
         raise ValueError(
             f"the responses are {len(classes)} different real numbers in {len(observed)} documents: "
             "real responses, not classes; choose a loss for real responses"
+        )
+    fraction = next((c for c in classes if isinstance(c, float | np.floating) and c % 1), None)
+    if fraction is not None:
+        warnings.warn(
+            f"the responses are {len(classes)} different real numbers, such as {float(fraction)!r}, and each "
+            "is taken as a class of its own, without order",
+            InputWarning,
+            stacklevel=3,
         )
     index = {c: i for i, c in enumerate(classes)}
     code = np.array([-1 if m else index[v] for v, m in zip(labels, missing, strict=True)])
@@ -97,14 +111,16 @@ def code_classes(responses, names=None) -> Coding:
 
 def _code_multilabel(table, names) -> Coding:
     missing = is_missing(table)
-    values = np.where(missing, 0, table).astype(float)
-    bad = np.argwhere((values != 0) & (values != 1))
+    plain = [0 if m else v for m, v in zip(missing.ravel(), table.ravel().tolist(), strict=True)]
+    indicator = np.array([not isinstance(v, str | bytes) and v in (0, 1) for v in plain])
+    bad = np.argwhere(~indicator.reshape(table.shape))
     if len(bad):
         row, column = bad[0]
         raise ValueError(
             f"several response columns are multi-label and must hold 0, 1 or missing; "
-            f"row {row}, column {column} holds {table[row, column]!r}"
+            f"row {row}, column {column} holds {table[row, column:column + 1].tolist()[0]!r}"
         )
+    values = np.array(plain, dtype=float).reshape(table.shape)
     y = 2.0 * values - 1.0
     y[missing] = np.nan
     classes = np.empty(table.shape[1], dtype=object)
