@@ -77,6 +77,8 @@ class SplitOptions:
             )
         if isinstance(self.only, str):  # only=a on a command line means the one label
             self.only = [self.only]
+        if self.only is not None and not self.only:
+            raise InputError("only= names no label; leave it out to take all documents")
         if self.test_size and not 0 < self.test_size < 1:
             raise InputError(f"test_size must be a share from 0 to below 1, not {self.test_size!r}")
 

@@ -82,8 +82,10 @@ class Matrix(TestFile, SplitOptions, Reader):
 
 def _load(path):
     """A dense array, or the members of an archive by name."""
-    if not Path(path).is_file():
+    if not Path(path).exists():
         raise InputError("there is no such file")
+    if Path(path).is_dir():
+        raise InputError("this is a folder, a file is needed (corpus=folder reads folders)")
     try:
         loaded = np.load(path, allow_pickle=False)
         if isinstance(loaded, np.ndarray):
@@ -103,6 +105,8 @@ def _load(path):
     except (ValueError, EOFError, OSError, zipfile.BadZipFile, MemoryError) as error:
         if "Object arrays" in str(error):
             raise InputError("the array holds Python objects and is not loaded") from None
+        if "pickle" in str(error):  # what NumPy takes anything else for; its advice is not ours
+            raise InputError("not a .npy or .npz file") from None
         raise InputError(f"not a whole .npy or .npz file ({error})") from None
 
 

@@ -100,6 +100,15 @@ class TextReader(TextOptions, SplitOptions, Reader):
                     "every document is a test document; there is nothing to train on", file=records.file
                 )
         else:
+            named = getattr(self, "split", "auto") not in ("auto", "none") or (
+                getattr(self, "test_value", "test") != "test"
+            )
+            if records.is_test is not None and named:
+                raise InputError(
+                    f"no document has {self.test_value!r} in the split field, so there are no test "
+                    "documents; test_value names another value, split=none takes all documents for training",
+                    file=records.file,
+                )
             return records, None
         return records.take(np.flatnonzero(~is_test)), records.take(np.flatnonzero(is_test))
 

@@ -91,3 +91,11 @@ def test_what_is_no_archive(tmp_path):
     path.write_bytes(b"hello")
     with pytest.raises(InputError, match=r"a.npz: "):
         Matrix(path=str(path)).read()
+
+
+def test_what_is_no_array_file_is_said_without_advice_to_unpickle(tmp_path):
+    (tmp_path / "d.csv").write_text("text,label\n")
+    with pytest.raises(InputError, match=r"d\.csv: not a \.npy or \.npz file$"):
+        Matrix(path=str(tmp_path / "d.csv")).read()
+    with pytest.raises(InputError, match="this is a folder, a file is needed"):
+        Matrix(path=str(tmp_path)).read()
