@@ -101,6 +101,8 @@ def _read_manifest(path: Path, kind: str) -> dict:
         text = (path / MANIFEST).read_bytes()
     except FileNotFoundError:
         raise StorageError(f"{path} is not a plugsamp folder: it has no {MANIFEST}") from None
+    except OSError as error:
+        raise StorageError(f"{path / MANIFEST} cannot be read: {error.strerror}") from None
     try:
         manifest = json.loads(text)
     except ValueError as error:
@@ -143,6 +145,8 @@ def _read_array(folder: Path, name: str, entry: Mapping) -> np.ndarray:
         data = file.read_bytes()
     except FileNotFoundError:
         raise StorageError(f"{folder} is incomplete: {file.name} is missing") from None
+    except OSError as error:
+        raise StorageError(f"{file} cannot be read: {error.strerror}") from None
     if hashlib.sha256(data).hexdigest() != entry["sha256"]:
         raise StorageError(f"{file} is damaged or cut short: its digest does not fit")
     try:

@@ -184,3 +184,11 @@ def test_labels_come_back_as_they_were(labels):
 def test_other_labels_are_refused(labels):
     with pytest.raises(StorageError, match="can be kept"):
         storage.encode_labels(labels)
+
+
+@pytest.mark.parametrize("name", [storage.MANIFEST, "phi.npy"])
+def test_a_folder_in_the_place_of_a_file(folder, name):
+    (folder / name).unlink()
+    (folder / name).mkdir()
+    with pytest.raises(StorageError, match=f"{name} cannot be read"):
+        read_folder(folder, "model")
