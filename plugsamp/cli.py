@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from importlib import import_module
@@ -27,16 +28,24 @@ Examples:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; returns its exit code (2 where the user can put it right)."""
+    _make_writable()
     try:
-        code = _command(list(sys.argv[1:] if arguments is None else arguments))
-        sys.stdout.flush()
+        code = _run(list(sys.argv[1:] if arguments is None else arguments))
+        sys.stdout.flush()  # here, where a failure can still be told
+        return code
     except BrokenPipeError:  # the reader of a pipe (head, less) had enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_output()
         return 0
-    return code
+    except OSError as error:  # a full disk behind standard output
+        _discard_output()
+        print(f"plugsamp: {error.filename or 'standard output'}: {error.strerror}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:  # while a command is still being imported
+        print("plugsamp: interrupted", file=sys.stderr)
+        return 130
 
 
-def _command(arguments: list[str]) -> int:
+def _run(arguments: list[str]) -> int:
     if not arguments or arguments[0] in ("-h", "--help", "help"):
         print(overview())
         return 0
@@ -52,6 +61,22 @@ def _command(arguments: list[str]) -> int:
         print(f"plugsamp: no command {name!r}{suggestion(name, COMMANDS)}", file=sys.stderr)
         return 2
     return import_module(COMMANDS[name][0]).main(arguments[1:]) or 0
+
+
+def _make_writable() -> None:
+    """Standard streams that were closed, or whose encoding lacks a letter, are no reason to fail."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+        elif stream.errors == "strict" and hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _discard_output() -> None:
+    """What is still buffered goes nowhere, so that the interpreter does not fail on it at its end."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def overview() -> str:

@@ -109,6 +109,8 @@ def object_of(group: str, node) -> object:
     plugsamp.registry.RegistryError
         As `plugsamp.registry.resolve`, the options named as on the command line.
     """
+    if node is None:
+        raise registry.RegistryError(f"{group} has no name; choose one: {group}=NAME")
     plain = OmegaConf.to_container(node, resolve=True) if OmegaConf.is_config(node) else dict(node)
     given = {k: v for k, v in plain.items() if v != "???"}
     name = given.pop("name", None)

@@ -334,6 +334,22 @@ def test_without_test_documents(at):
         (["corpus=svmlight"], ["corpus=svmlight needs corpus.path"]),
         (["experiment=absent"], ["no experiment named 'absent'", "20ng"]),
         (["kernel=composed", "kernel.proposals=[doc,wrd]"], ["wrd", "word"]),
+        (["loss.cost=1e300"], ["cost must be a number above 0 (to 1e+30), not 1e+300"]),
+        (["weights.variance=5e-324"], ["variance must be a number from 1e-30 to 1e+30"]),
+        (["alpha=1e39"], ["alpha must be 1e+09 or less everywhere, found 1e+39"]),
+        (["beta=1e39"], ["beta must be 1e+09 or less"]),
+        (["weight_update=x", "corpus.path=absent"], ["weight_update must be one of auto, block"]),
+        (["weight_passes=0", "corpus.path=absent"], ["weight_passes must be a whole number, 1 or more"]),
+        (["seed=-1", "corpus.path=absent"], ["seed must be a whole number, 0 or more, not -1"]),
+        (["loss=null"], ["loss=null: a choice is needed", "hinge, none"]),
+        (["=3"], ["=3: a choice is needed"]),
+        (["~loss"], ["loss has no name; choose one: loss=NAME"]),
+        (["~n_topics"], ["the option n_topics is missing"]),
+        (["n_topics=3,4"], ["n_topics=3,4 is several values; add --multirun", "n_topics=[3,4]"]),
+        (["corpus.path=~/d.jsonl"], ["~ does not stand for the home folder", "$HOME"]),
+        (["corpus.only=[]"], ["only= names no label"]),
+        (["corpus.test_value=tset"], ["no document has 'tset' in the split field"]),
+        (["corpus.split=label", "corpus.test_value=none"], ["no document has 'none' in the split field"]),
     ],
     ids=lambda v: " ".join(v) if isinstance(v, list) else None,
 )
@@ -411,3 +427,91 @@ def test_what_is_not_finite_stops_the_run_and_is_named(at, capsys, monkeypatch):
     assert run("corpus.path=d.jsonl") == 2
     assert "sweep 3: the weights part of the log joint is nan" in said(capsys)
     assert len(read_csv(at / "run/trace.csv")) == 2
+
+
+# -- where the output goes ---------------------------------------------------------------------------------
+
+
+def shell(command, at, **environment):
+    """`command` in a shell, where plugsamp is the function `p`; (exit code, standard error)."""
+    text = f'p() {{ "{sys.executable}" -m plugsamp.cli "$@"; }}; {command}'
+    done = subprocess.run(
+        ["bash", "-c", text],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        cwd=at,
+        env={**os.environ, **environment},
+    )
+    return done.returncode, done.stderr
+
+
+@pytest.mark.parametrize("command", ["p fit ARGS", "p fit --help", "p fit --cfg job", "p plugins", "p"])
+@pytest.mark.parametrize("reader", ["head -1 >/dev/null", "true"])
+def test_a_reader_that_leaves_is_no_mistake(at, command, reader):
+    write_documents(at / "d.jsonl")
+    arguments = " ".join(f"'{a}'" for a in [*FAST, "corpus.path=d.jsonl", "hydra.run.dir=run"])
+    code, err = shell(f"{command.replace('ARGS', arguments)} | {reader}; exit ${{PIPESTATUS[0]}}", at)
+    assert code == 0 and "Broken pipe" not in err and "Traceback" not in err
+    if "ARGS" in command:
+        assert (at / "run/metrics.json").exists() and (at / "run/topics.txt").exists()
+
+
+@pytest.mark.parametrize("closed", [">&-", ">&- 2>&-", "<&- >/dev/null"])
+def test_closed_streams_do_not_stop_a_run(at, closed):
+    write_documents(at / "d.jsonl")
+    arguments = " ".join(f"'{a}'" for a in [*FAST, "corpus.path=d.jsonl", "hydra.run.dir=run"])
+    code, err = shell(f"p fit {arguments} {closed}", at)
+    assert code == 0 and "Traceback" not in err
+    assert (at / "run/metrics.json").exists()
+
+
+def test_a_full_disk_behind_the_output_is_told(at):
+    if not os.path.exists("/dev/full"):
+        pytest.skip("this system has no /dev/full")
+    for command in ("p", "p plugins", "p fit --help"):
+        code, err = shell(f"{command} >/dev/full", at)
+        assert code == 2 and "No space left" in err and "Traceback" not in err
+
+
+def test_letters_that_the_terminal_lacks_are_escaped(at):
+    lines = [{"text": "gr\u00f6\u00dfe caf\u00e9", "label": "ab"[i % 2]} for i in range(6)]
+    (at / "d.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    arguments = " ".join(f"'{a}'" for a in [*FAST, "corpus.path=d.jsonl", "hydra.run.dir=run"])
+    code, err = shell(f"p fit {arguments} >out.txt", at, PYTHONIOENCODING="ascii")
+    assert code == 0, err
+    assert "caf\\xe9" in (at / "out.txt").read_text()
+    assert "caf\u00e9" in (at / "run/topics.txt").read_text(encoding="utf-8")
+
+
+def test_an_interrupt_before_anything_is_imported(at, monkeypatch, capsys):
+    def interrupted(name):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("plugsamp.cli.import_module", interrupted)
+    assert main(["fit"]) == 130
+    assert said(capsys) == "plugsamp: interrupted\n"
+
+
+def test_numbers_that_leave_their_range_are_a_message(at, capsys, monkeypatch):
+    from plugsamp import chain, weights
+
+    write_documents(at / "d.jsonl")
+
+    def fails(*arguments, **more):
+        raise weights.WeightError("output 0: the precision matrix of its weights is not positive definite")
+
+    monkeypatch.setattr("plugsamp.phases.update_outputs", fails)
+    assert run("corpus.path=d.jsonl") == 2
+    assert "plugsamp fit: output 0: the precision matrix" in said(capsys)
+    monkeypatch.undo()
+    os.chdir(at)
+    monkeypatch.setattr(chain, "LARGEST_WEIGHT", 1e-3)
+    assert run("corpus.path=d.jsonl", "overwrite=true") == 2
+    assert "sweep 1: the weight of output 0, column 0 is" in said(capsys)
+
+
+def test_a_sweep_without_runs_is_a_mistake(at, capsys):
+    write_documents(at / "d.jsonl")
+    assert main(["fit", "-m", *FAST, "corpus.path=d.jsonl", "loss=glob(x*)", "hydra.sweep.dir=sweep"]) == 2
+    assert "the sweep has no run" in said(capsys)

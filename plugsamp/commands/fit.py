@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hydra.errors import HydraException
+from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
 from plugsamp import hydra_source, options, registry
@@ -96,6 +97,9 @@ def _checked(cls, prefix: str, given: dict, others=()) -> dict:
         except TypeError:
             wanted = options.describe(valid[name].type)
             raise ValueError(f"{prefix}{name} must be {wanted}, not {value!r}") from None
+    absent = [name for name in valid if name not in values]
+    if absent:
+        raise ValueError(f"the option {prefix}{absent[0]} is missing; it must not be taken away")
     return values
 
 
@@ -103,13 +107,13 @@ def task(config: DictConfig) -> float | None:
     """One run under Hydra; the main metric is its value, for sweepers."""
     from hydra.core.hydra_config import HydraConfig
 
-    runtime = HydraConfig.get().runtime
+    runtime, mode = HydraConfig.get().runtime, HydraConfig.get().mode
     # Paths are the caller's, whatever hydra.job.chdir says.
     with contextlib.chdir(runtime.cwd):
-        return run(config, Path(runtime.output_dir))
+        return run(config, Path(runtime.output_dir), sweeping=mode == RunMode.MULTIRUN)
 
 
-def run(config: DictConfig, folder: Path) -> float | None:
+def run(config: DictConfig, folder: Path, sweeping: bool = False) -> float | None:
     """Fit as configured and write the run folder; the main metric is returned."""
     settings = Settings.of(config)
     # What can be wrong whatever the data is said before they are read.
@@ -119,7 +123,8 @@ def run(config: DictConfig, folder: Path) -> float | None:
 
     model = run_fit.check(settings, chosen)
     if holds_run(folder) and not settings.overwrite:
-        raise ValueError(f"{folder} holds a run already; choose another hydra.run.dir, or overwrite=true")
+        option = "hydra.sweep.dir" if sweeping else "hydra.run.dir"
+        raise ValueError(f"{folder} holds a run already; choose another {option}, or overwrite=true")
     if settings.seed is None:
         settings.seed = secrets.randbits(32)
         log.info("seed %d", settings.seed)

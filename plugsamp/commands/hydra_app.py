@@ -25,7 +25,7 @@ from plugsamp import hydra_source, registry
 log = logging.getLogger(__name__)
 
 #: What the user can put right: bad values, unreadable files, quantities that left the real numbers.
-USER_ERRORS = (ValueError, TypeError, OSError, FloatingPointError, MemoryError, OmegaConfBaseException)
+USER_ERRORS = (ValueError, TypeError, OSError, ArithmeticError, MemoryError, OmegaConfBaseException)
 
 #: Either of these in the environment brings the tracebacks back.
 TRACEBACK_VARIABLES = ("PLUGSAMP_TRACEBACK", "HYDRA_FULL_ERROR")
@@ -45,10 +45,15 @@ def run(
     hydra_source.register()
     failure: list[BaseException] = []
     keep = wants_traceback()
+    jobs = 0
 
     def job(config: DictConfig):
+        nonlocal jobs
+        jobs += 1
         try:
             return task(config)
+        except BrokenPipeError:
+            raise
         except USER_ERRORS as error:
             if keep:
                 raise
@@ -68,6 +73,10 @@ def run(
         os.environ["HYDRA_FULL_ERROR"] = "1"  # so that errors reach us, not Hydra's printer
         try:
             app()
+            if not jobs and _sweeps(arguments):
+                failure.append(ValueError("the sweep has no run: a glob(...) in it matches no choice"))
+        except BrokenPipeError:
+            raise
         except (CompactHydraException, *USER_ERRORS) as error:
             if keep:
                 raise
@@ -107,16 +116,31 @@ def compose(arguments: list[str], config_name: str = "config") -> DictConfig:
 def explain(error: BaseException, arguments: list[str], config_name: str) -> str:
     """One plain message for an error of composition or of the task."""
     if isinstance(error, OverrideParseException):
+        if "~" in error.override[1:]:
+            return (
+                f"cannot read the argument {error.override!r}; ~ does not stand for the home folder here: "
+                "write $HOME, or quote the value: 'name=\"a~b\"'"
+            )
         return (
             f"cannot read the argument {error.override!r}; options are written name=value. A value with "
             f"blanks, commas, brackets or = goes in quotes inside quotes: 'name=\"a, b\"'"
         )
     if isinstance(error, MissingConfigException):
         return _unknown_choice(error)
+    bad = next((a for a in arguments if _no_choice(a)), None)
+    if bad is not None and "Config group override must be" in str(error):
+        return f"{bad}: a choice is needed{_there_are(bad.partition('=')[0])}"
     if isinstance(error, ConfigCompositionException):
         key = re.match(r"Could not override '(.+?)'", str(error))
         if key:
             return _unknown_key(key[1], arguments, config_name)
+        several = re.match(r"Ambiguous value for argument '(.+?)=(.+)'\n", str(error))
+        if several:
+            name, values = several.groups()
+            return (
+                f"{name}={values} is several values; add --multirun for a run of each, write a list as "
+                f"{name}=[{values}], or quote one value: '{name}=\"{values}\"'"
+            )
         cause = f": {error.__cause__}" if isinstance(error.__cause__, OmegaConfBaseException) else ""
         return f"{error}{_first_line(cause)}" if str(error) else str(error.__cause__)
     return message_of(error)
@@ -130,6 +154,24 @@ def message_of(error: BaseException) -> str:
     if isinstance(error, OmegaConfBaseException):
         return _first_line(str(error))
     return str(error) or type(error).__name__
+
+
+def _sweeps(arguments: list[str]) -> bool:
+    """Whether the arguments ask for a sweep, and not just for what Hydra knows of itself."""
+    asked = set(arguments)
+    return bool(asked & {"-m", "--multirun"}) and not asked & {"--version", "--hydra-help"}
+
+
+def _no_choice(argument: str) -> bool:
+    """Whether `argument` gives a group, or nothing, what is no name: ``loss=null``, ``=3``."""
+    group, _, value = argument.partition("=")
+    groups = ("", "experiment", *hydra_source.CONFIG_GROUPS)
+    return group in groups and re.fullmatch(r"null|true|false|[-+.\d].*", value, re.I) is not None
+
+
+def _there_are(group: str) -> str:
+    kind = hydra_source.CONFIG_GROUPS.get(group)
+    return registry.suggestion("", registry.names(kind)) if kind else ""
 
 
 def _unknown_choice(error: MissingConfigException) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 
+from plugsamp.checks import whole
 from plugsamp.commands.hydra_app import Interrupted
 from plugsamp.evaluation import evaluate
 from plugsamp.fitting import Fit, fit, kept_sweeps
@@ -19,6 +20,7 @@ from plugsamp.models import save_model
 from plugsamp.progress import Progress, duration, quantity
 from plugsamp.runfolder import TraceFile, write_json, write_predictions
 from plugsamp.summary import plain_table, rich_table, topics
+from plugsamp.weights import check_update
 
 log = logging.getLogger(__name__)
 
@@ -34,6 +36,9 @@ def check(settings, chosen: Mapping) -> Model:
     ValueError, TypeError
     """
     kept_sweeps(settings.sweeps, settings.burn_in, settings.thin)
+    if settings.seed is not None:
+        whole("seed", settings.seed)
+    check_update(settings.weight_update, settings.weight_passes)
     if settings.top_words < 1:
         raise ValueError(f"top_words must be 1 or more, not {settings.top_words}")
     if not 1 <= settings.predict.burn_in < settings.predict.passes:
@@ -147,7 +152,7 @@ def show(result: Fit, trained, tested, rows, folder: Path) -> None:
     speed = quantity(result.tokens_per_second)
     lines.append(f"{len(result.trace)} sweeps in {duration(result.seconds)}, {speed} tok/s")
     print("\n".join([*lines, ""]))
-    width = shutil.get_terminal_size((100, 24)).columns
+    width = max(shutil.get_terminal_size((100, 24)).columns, 40)  # a narrower table says nothing
     largest = rows[:SHOWN]
     if sys.stdout.isatty():
         from rich.console import Console
