@@ -224,7 +224,7 @@ def test_a_predictor_is_immutable_and_predicting_changes_nothing():
     [
         ({"passes": 5, "burn_in": 5}, "burn_in must be 1 or more and below passes"),
         ({"burn_in": 0}, "burn_in"),
-        ({"restarts": 0}, "restarts must be 1 or more"),
+        ({"restarts": 0}, "restarts must be a whole number, 1 or more"),
         ({"seed": -1}, "seed"),
         ({"vocabulary": ["a"]}, "1 words"),
         ({"eta": np.zeros((2, 3, 9))}, r"expected \(draws, 3, 5\)"),
