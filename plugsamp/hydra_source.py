@@ -8,6 +8,7 @@ the object from it (no ``_target_``, which Hydra 1.5 restricts).
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 
 from hydra.core.config_search_path import ConfigSearchPath
@@ -128,13 +129,32 @@ def object_of(group: str, node) -> object:
     return registry.resolve(kind, name, **given)
 
 
-def unknown_option(key: str, valid, where: str = "there") -> str:
-    """What to say of an option that does not exist, looked for in `where`."""
-    close = difflib.get_close_matches(key, valid, 1, cutoff=0.5)
-    lines = [f"there is no option {key!r}" + (f"; did you mean {close[0]!r}?" if close else "")]
+def unknown_option(key: str, valid, where: str = "there", nested=()) -> str:
+    """What to say of an option that does not exist, looked for in `where`.
+
+    `nested` are options of that very name elsewhere in the configuration.
+    """
+    group, _, option = key.rpartition(".")
+    choices = _choices_with(group, option) if group in CONFIG_GROUPS else []
+    close = list(nested)[:1] or difflib.get_close_matches(key, valid, 1, cutoff=0.6)
+    if choices:
+        hint = f"; it is one of {group}={', '.join(choices)}"
+    else:
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+    lines = [f"there is no option {key!r} {where}{hint}" if choices else f"there is no option {key!r}{hint}"]
     if valid:
         lines.append(f"options {where}: " + ", ".join(valid))
     return "\n".join(lines)
+
+
+def _choices_with(group: str, option: str) -> list[str]:
+    """The names in `group` that have `option`."""
+    names = []
+    for name in registry.names(CONFIG_GROUPS[group]):
+        with contextlib.suppress(registry.RegistryError):  # a broken plugin is another message's matter
+            if option in registry.options(CONFIG_GROUPS[group], name):
+                names.append(name)
+    return names
 
 
 def _split(config_path: str) -> tuple[str, str]:

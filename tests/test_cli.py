@@ -314,6 +314,9 @@ def test_without_test_documents(at):
     [
         (["loss.cots=5"], ["no option 'loss.cots'", "did you mean 'loss.cost'", "loss.margin"]),
         (["n_topcs=5"], ["no option 'n_topcs'", "did you mean 'n_topics'"]),
+        (["missing_labels=true"], ["no option 'missing_labels'", "did you mean 'corpus.missing_labels'"]),
+        (["corpus=svmlight", "path=d.svm"], ["no option 'path'", "did you mean 'corpus.path'"]),
+        (["kernel.steps=4"], ["no option 'kernel.steps' of kernel=dense; it is one of kernel=composed"]),
         (["los=hinge"], ["no option 'los'", "did you mean 'loss'"]),
         (["loss=hing"], ["no loss named 'hing'", "did you mean 'hinge'", "none"]),
         (["loss.cost=much"], ["'cost' must be a number, not 'much'"]),

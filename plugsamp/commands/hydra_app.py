@@ -196,7 +196,9 @@ def _unknown_key(key: str, arguments: list[str], config_name: str) -> str:
     node = OmegaConf.select(config, parent) if parent else config
     valid = [f"{parent}.{k}" if parent else str(k) for k in node if not (parent and k == "name")]
     where = f"of {parent}={node.name}" if parent and "name" in node else "there"
-    return hydra_source.unknown_option(key, valid, where)
+    groups = {name: part for name, part in config.items_ex(resolve=False) if OmegaConf.is_dict(part)}
+    nested = [f"{name}.{key}" for name, part in groups.items() if key in part.keys()]  # noqa: SIM118 (??? too)
+    return hydra_source.unknown_option(key, valid, where, nested)
 
 
 def _first_line(text: str) -> str:

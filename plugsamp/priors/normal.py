@@ -16,7 +16,7 @@ class Normal(WeightPrior):
     Parameters
     ----------
     variance : float
-        Of every weight but the intercept (paper 000's nu is 1/variance).
+        Of every weight but the intercept; smaller keeps weights small (paper 000's nu is 1/variance).
     intercept_variance : float
     """
 

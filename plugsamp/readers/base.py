@@ -112,7 +112,7 @@ class TestFile:
     Parameters
     ----------
     test_path : str, optional
-        A second file (or folder) of the same format.
+        A second file (or folder) of the same format, with the test documents.
     """
 
     test_path: str | None = None

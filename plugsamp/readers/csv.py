@@ -58,6 +58,15 @@ class Table(FieldOptions, TestFile, TextReader):
             names = [str(i) for i in range(1, (len(rows[0]) if rows else 0) + 1)]
         if not rows:
             raise InputError("there are no documents in this file", file=path)
+        if len(names) == 1 and self.text not in names:
+            other = next((d for d in ";\t|," if d in names[0]), None)
+            if other is not None:
+                raise InputError(
+                    f"there is no field {self.text!r}, but one called {names[0]!r}; is the delimiter "
+                    f"{'tab' if other == chr(9) else repr(other)}? (delimiter=)",
+                    file=path,
+                    line=1,
+                )
         for line, row in zip(lines, rows, strict=True):
             if len(row) != len(names):
                 more = "; a delimiter in the text needs quotes" if len(row) > len(names) else ""
@@ -115,11 +124,12 @@ class Table(FieldOptions, TestFile, TextReader):
         absent = [n for v, n in zip(values, lines, strict=True) if v is None]
         if absent and not self.missing_labels:
             alike = [v for v in values if v is not None and v.lower() in _LOOKS_MISSING]
+            n = len(absent) + len(alike)
             note = (
                 f", {len(alike)} of them {alike[0]!r}, which is missing only with missing_as" if alike else ""
             )
             raise InputError(
-                f"{len(absent) + len(alike)} documents without a {name} (the first on this line{note}); pass "
+                f"{n} document{'s' * (n != 1)} without a {name} (the first on this line{note}); pass "
                 "missing_labels=true to keep them unlabelled, or response=none to use none",
                 file=path,
                 line=absent[0],

@@ -70,7 +70,8 @@ class JsonLines(FieldOptions, TestFile, TextReader):
             raise InputError("there are no documents in this file", file=path)
         if unlabelled and not self.missing_labels:
             raise InputError(
-                f"{len(unlabelled)} documents have no {response_field} (the first is on this line); "
+                f"{len(unlabelled)} {'document has' if len(unlabelled) == 1 else 'documents have'} no "
+                f"{response_field} (the first is on this line); "
                 "pass missing_labels=true to keep them unlabelled, or response=none to use none",
                 file=path,
                 line=unlabelled[0],

@@ -70,7 +70,8 @@ class TextReader(TextOptions, SplitOptions, Reader):
             if (test.kind, test.response) != (train.kind, train.response):
                 raise InputError(
                     f"the test file has {test.kind} and {test.response or 'no responses'}, "
-                    f"the training file {train.kind} and {train.response or 'no responses'}",
+                    f"the training file {train.kind} and {train.response or 'no responses'}; for "
+                    "test documents without labels leave the field empty, with missing_labels=true",
                     file=test.file,
                 )
         else:

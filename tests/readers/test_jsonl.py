@@ -32,7 +32,7 @@ def test_missing_responses(read):
     assert read(text, missing_labels=True).responses.tolist() == [None, "a"]
     values = read(text, missing_labels=True, response="y").responses
     assert values[0] == 1.0 and np.isnan(values[1])
-    with pytest.raises(InputError, match=r"a.jsonl.gz, line 1: 1 documents have no label"):
+    with pytest.raises(InputError, match=r"a.jsonl.gz, line 1: 1 document has no label"):
         read(text)
 
 
