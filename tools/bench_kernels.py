@@ -18,8 +18,8 @@ KERNELS = {
     f"{label}, {collapse}": (name, {"collapse": collapse, **options})
     for label, name, options in (
         ("dense", "dense", {}),
-        ("2 steps", "composed", {"proposals": ["word", "doc"], "steps": 2}),
-        ("6 steps", "composed", {"proposals": ["word", "doc", "exp"], "steps": 6}),
+        ("composed, 2 steps", "composed", {"proposals": ["word", "doc"], "steps": 2}),
+        ("composed, 6 steps", "composed", {"proposals": ["word", "doc", "exp"], "steps": 6}),
     )
     for collapse in ("full", "partial")
 }
