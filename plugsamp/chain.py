@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -14,6 +15,7 @@ from plugsamp.backends.serial import Serial
 from plugsamp.blas import single_thread
 from plugsamp.checks import whole
 from plugsamp.corpus import Corpus
+from plugsamp.errors import InputWarning
 from plugsamp.kernels.base import Kernel
 from plugsamp.model import Model
 from plugsamp.phases import Phases
@@ -136,6 +138,13 @@ class Chain:
         responses = corpus.responses
         if responses is None and not model.loss.unsupervised:
             raise ValueError(f"{model.loss!r} needs responses, and the corpus has none")
+        if responses is not None and not model.loss_given:
+            warnings.warn(
+                'the corpus has responses and the model no loss, so they are not used; pass loss="hinge" to '
+                'ps.Model, or loss="none" to say that this is meant',
+                InputWarning,
+                stacklevel=2,
+            )
         self.coding = model.loss.code(responses, corpus.response_names)
         n_outputs = self.coding.n_outputs
         if n_outputs and not self.kernel.responses:

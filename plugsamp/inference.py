@@ -255,7 +255,10 @@ class Predictor:
             Where the model has covariates and the corpus not the same ones.
         """
         if not isinstance(corpus, Corpus):
-            raise TypeError(f"documents to predict must be a plugsamp.Corpus, not {type(corpus).__name__}")
+            raise TypeError(
+                f"documents to predict must be a plugsamp.Corpus, not {type(corpus).__name__}; "
+                "of a count matrix, ps.Corpus.from_counts(X, vocabulary=...) makes one"
+            )
         covariates = self._covariates(corpus)
         words, offsets, n_unknown = self._known(corpus)
         zbar = self._fold_in(words, offsets)

@@ -27,7 +27,8 @@ class Model:
     beta : float or array (V,)
         Dirichlet prior of the words of a topic.
     loss : Loss or str
-        An object, or a registered name for one with its default options.
+        An object, or a registered name for one with its default options. By default none: plain LDA,
+        which leaves responses aside (`Chain` warns where a corpus has some).
     weights : WeightPrior or str
     intercept : bool, optional
         Whether the design has an intercept. By default: where the loss asks for one, or the corpus
@@ -52,7 +53,9 @@ class Model:
         self.beta = _prior("beta", self.beta)
         if self.alpha.ndim and len(self.alpha) != self.n_topics:
             raise ValueError(f"alpha has {len(self.alpha)} values for {self.n_topics} topics")
-        self.loss = resolve("losses", self.loss) if self.loss is not None else NoLoss()
+        #: Whether a loss was asked for; without one responses are not used.
+        self.loss_given = self.loss is not None
+        self.loss = resolve("losses", self.loss) if self.loss_given else NoLoss()
         self.weights = resolve("priors", self.weights) if self.weights is not None else Normal()
         for name, kind in (("loss", Loss), ("weights", WeightPrior)):
             if not isinstance(getattr(self, name), kind):

@@ -88,8 +88,9 @@ def _scan(group: str, search_path: tuple) -> tuple[Plugin, ...]:
     """`plugins`, remembered: reading the metadata of all packages takes some ten milliseconds."""
     found = []
     for entry in entry_points(group=f"plugsamp.{group}"):
-        package = entry.dist.name if entry.dist is not None else "unknown"
-        version = entry.dist.version if entry.dist is not None else ""
+        # a package half removed, or being installed just now, has entry points and no name
+        package = (entry.dist.name if entry.dist is not None else None) or "unknown"
+        version = (entry.dist.version if entry.dist is not None else None) or ""
         found.append(Plugin(group, entry.name, package, version, entry.value, entry))
     return tuple(sorted(found, key=lambda p: (p.name, p.package)))
 

@@ -168,3 +168,13 @@ def test_indicators_that_are_text():
         code_classes(np.array([["a", "b"], ["a", "b"]]))
     table = np.array([[0, None], [1, NAN], [True, 1.0]], dtype=object)
     np.testing.assert_array_equal(code_classes(table).y, [[-1, NAN], [1, NAN], [1, 1]])
+
+
+def test_responses_left_aside_are_said_unless_that_was_asked_for(corpus):
+    with pytest.warns(plugsamp.errors.InputWarning, match='pass loss="hinge"'):
+        ps.Chain(corpus, ps.Model(2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ps.Chain(corpus, ps.Model(2, loss="none"))
+        ps.Chain(corpus, ps.Model(2, loss="hinge"))
+        ps.Chain(ps.Corpus.from_counts(X), ps.Model(2))

@@ -230,3 +230,10 @@ def test_every_entry_point_of_ours_names_its_own_module():
     assert ours
     for entry in ours:
         assert entry.value.startswith("plugsamp.")
+
+
+def test_a_package_without_metadata_breaks_nothing(site):
+    folder = site / "half_removed-1.0.dist-info"
+    folder.mkdir()
+    (folder / "entry_points.txt").write_text("[plugsamp.losses]\nlost = lost:Lost\n")
+    assert "hinge" in registry.names("losses") and "lost" in registry.names("losses")
