@@ -40,6 +40,18 @@ class Option:
         return self.name if self.required else f"{self.name}={shown(self.default)}"
 
 
+class Configured:
+    """The parameters of the constructor are the configuration: each is kept as an attribute of its name."""
+
+    def options(self) -> dict:
+        """The constructor's arguments as plain values, from which the class makes an equal object."""
+        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
+
+    def __repr__(self) -> str:
+        inside = ", ".join(f"{k}={v!r}" for k, v in self.options().items())
+        return f"{type(self).__name__}({inside})"
+
+
 def shown(value) -> str:
     """A value as one would write it on the command line."""
     if value is None or isinstance(value, bool):

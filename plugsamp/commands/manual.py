@@ -34,10 +34,6 @@ EXAMPLES = """\
   plugsamp fit -m n_topics=20,50,100 'loss=glob(*)'
   plugsamp plugins losses                               names, origin and options of what is installed"""
 
-TRACEBACK = (
-    "A mistake is one message and exit code 2; with PLUGSAMP_TRACEBACK=1 in the environment, a traceback."
-)
-
 
 def page(arguments: list[str]) -> str:
     """The manual page, with the options of the choices that `arguments` make."""

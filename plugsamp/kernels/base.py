@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from plugsamp.options import Configured
 from plugsamp.state import State
 
 
@@ -44,7 +45,7 @@ class Sampler(ABC):
         """The (K, K) transition matrix of one update of one token given everything else, float64."""
 
 
-class Kernel(ABC):
+class Kernel(Configured, ABC):
     """A transition kernel for the topic indicators. The constructor's parameters are its configuration."""
 
     #: Losses allowed: False for kernels of unsupervised models.
@@ -63,16 +64,6 @@ class Kernel(ABC):
     @abstractmethod
     def sampler(self, state: State) -> Sampler:
         """The kernel at work on `state`."""
-
-    def options(self) -> dict:
-        """The constructor's arguments as plain values."""
-        import inspect
-
-        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
-
-    def __repr__(self) -> str:
-        inside = ", ".join(f"{k}={v!r}" for k, v in self.options().items())
-        return f"{type(self).__name__}({inside})"
 
 
 class held_at:

@@ -13,7 +13,7 @@ from plugsamp.state import State
 
 _loop = load("plugsamp.kernels.composed_loop")
 
-MAX_STEPS, MAX_PROPOSALS = 64, 16
+MAX_STEPS, MAX_PROPOSALS = _loop.LIMITS
 
 
 class ComposedMH(Kernel):

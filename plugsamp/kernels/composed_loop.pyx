@@ -22,6 +22,8 @@ cdef enum:
     MAX_STEPS = 64
     MAX_PROPOSALS = 16
 
+LIMITS = MAX_STEPS, MAX_PROPOSALS
+
 cdef struct Work:
     int32_t* n          # n_dk of the document
     float* inverse      # 1 / (n_k + beta_bar), or 1

@@ -8,9 +8,10 @@ from typing import ClassVar
 import numpy as np
 
 from plugsamp.losses.coding import Coding
+from plugsamp.options import Configured
 
 
-class Loss(ABC):
+class Loss(Configured, ABC):
     """A loss as a scale mixture of Gaussians (MODEL: psi(y|f) = integral of exp(kappa f - omega f^2/2)).
 
     A subclass is a loss plugin. Its constructor's parameters are its configuration: they must be
@@ -82,13 +83,3 @@ class Loss(ABC):
     def probabilities(self, f, coding: Coding) -> np.ndarray | None:
         """Class probabilities (D, classes) where the loss has them, otherwise None."""
         return None
-
-    def options(self) -> dict:
-        """The constructor's arguments as plain values."""
-        import inspect
-
-        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
-
-    def __repr__(self) -> str:
-        inside = ", ".join(f"{k}={v!r}" for k, v in self.options().items())
-        return f"{type(self).__name__}({inside})"

@@ -6,8 +6,10 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
+from plugsamp.options import Configured
 
-class WeightPrior(ABC):
+
+class WeightPrior(Configured, ABC):
     """eta_cj ~ N(0, 1/precision_cj) given the prior's own state (MODEL section 4).
 
     As with losses, the constructor's parameters are the configuration.
@@ -35,9 +37,3 @@ class WeightPrior(ABC):
     @abstractmethod
     def log_density(self, state: dict[str, np.ndarray], eta: np.ndarray, shrunk: np.ndarray) -> float:
         """log p0(eta) given the state, eta (C, J)."""
-
-    def options(self) -> dict:
-        """The constructor's arguments as plain values."""
-        import inspect
-
-        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}

@@ -19,7 +19,6 @@ cdef class WordCopyProposal(Proposal):
     cdef uint16_t[::1] by_word     # topics in word order
     cdef int64_t[::1] starts       # (V + 1,)
     cdef int32_t[::1] place        # (N,) where each token stands in word order
-    cdef object z
 
     def attach(self, state):
         words = state.words
@@ -60,10 +59,6 @@ cdef class WordCopyProposal(Proposal):
 
     cdef void moved(self, Document* d, int position, int topic) noexcept nogil:
         self.by_word[self.place[d.first + position]] = <uint16_t>topic
-
-
-cdef enum:
-    BLOCK = 1024    # words whose tables are built together
 
 
 cdef class WordTableProposal(Proposal):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -58,8 +59,9 @@ class TextReader(TextOptions, SplitOptions, Reader):
     on training documents only, keeps emptied documents, and codes responses alike.
     """
 
+    @abstractmethod
     def records(self, path: str) -> Records:
-        raise NotImplementedError
+        """The documents of a file or folder, as they stand there."""
 
     def read(self, vocabulary: Sequence[str] | None = None) -> Split:
         self.check_text_options()

@@ -65,8 +65,8 @@ def grid():
 @pytest.mark.parametrize("configuration, loss, index, weight_update", grid())
 def test_posterior_is_invariant(configuration, loss, index, weight_update):
     chain, exact = chain_for(configuration, loss, index, weight_update, seed=11)
-    # The bins' covariance is estimated from the runs: where few of 200 leave their mode it can come out far
-    # too small (p = 1e-8 for one cycle that had .80, .34 and .89 with 1,500 runs), so the long ones take more.
+    # The bins' covariance is estimated from the runs: where few of 200 leave their mode it can come out
+    # far too small (p = 1e-8 for a cycle that had .80, .34 and .89 with 1,500), so the long ones take more.
     restarts = 200 if is_short(configuration) else 1000
     result = check_invariance(chain, exact, restarts=restarts, sweeps=10)
     assert result.passes(), f"{exact.case}\n{result}"
