@@ -14,6 +14,7 @@ from scipy import sparse
 from plugsamp.backends.serial import Serial
 from plugsamp.blas import single_thread
 from plugsamp.checks import whole
+from plugsamp.columns import Columns
 from plugsamp.corpus import Corpus
 from plugsamp.errors import InputWarning
 from plugsamp.kernels.base import Kernel
@@ -21,6 +22,7 @@ from plugsamp.model import Model
 from plugsamp.phases import Phases
 from plugsamp.random.draws import Purpose, stream
 from plugsamp.registry import resolve
+from plugsamp.response_weights import response_weights
 from plugsamp.state import State
 from plugsamp.weights import Design, check_update
 
@@ -146,6 +148,8 @@ class Chain:
                 stacklevel=2,
             )
         self.coding = model.loss.code(responses, corpus.response_names)
+        if model.standardise and self.coding.task == "real":
+            self.coding = self.coding.standardised()
         n_outputs = self.coding.n_outputs
         if n_outputs and not self.kernel.responses:
             raise ValueError(f"{self.kernel!r} samples models without responses only")
@@ -155,19 +159,30 @@ class Chain:
             intercept = model.loss.intercept or self.covariates is not None
         self.intercept = bool(intercept) and n_outputs > 0
         n_covariates = 0 if self.covariates is None else self.covariates.shape[1]
-        self.shrunk = np.ones(model.n_topics + n_covariates + self.intercept, dtype=bool)
-        if self.intercept:
-            self.shrunk[-1] = False
-        self.state = State(corpus, model, n_outputs, len(self.shrunk), self.kernel.partial)
+        self.columns = Columns(model.n_topics, n_covariates, self.intercept)
+        self.state = State(corpus, model, n_outputs, len(self.columns), self.kernel.partial)
         y = self.coding.y if n_outputs else np.zeros((corpus.n_documents, 0))
-        self.prior_state = model.weights.start(n_outputs, self.shrunk)
+        self.prior_state = model.weights.start(n_outputs, self.columns)
+        self.parameters = model.loss.start(n_outputs)
+        self.response_weights = self._response_weights()
         self.phases = Phases(
-            model, self.state, self.kernel.sampler(self.state), y, self.shrunk, self.prior_state,
-            self.seed, weight_update, weight_passes,
+            model, self.state, self.kernel.sampler(self.state), y, self.response_weights, self.columns,
+            self.parameters, self.prior_state, self.seed, weight_update, weight_passes,
         )  # fmt: skip
         self.backend.start(self.phases)
         self.sweep = 0
         self._start(init)
+
+    def _response_weights(self) -> np.ndarray | None:
+        loss = self.model.loss
+        if not self.coding.n_outputs:
+            return None
+        weight = response_weights(self.corpus.weights, self.model.class_weight, self.coding)
+        if weight is not None and not loss.weighted:
+            raise ValueError(
+                f"{loss!r} takes no weights of documents or classes: its psi to a power is not of its kind"
+            )
+        return weight
 
     def _covariates(self) -> np.ndarray | None:
         x = self.corpus.covariates
@@ -244,12 +259,23 @@ class Chain:
         start = time.perf_counter()
         sweep = self.sweep + 1
         with single_thread():
+            self._draw_loss_parameters(sweep)
             reports = self._sample_documents(sweep)
             if self.kernel.partial:
                 self._draw_phi(sweep)
             self._draw_weights(sweep)
         self.sweep = sweep
         return self._report(reports, time.perf_counter() - start)
+
+    def _draw_loss_parameters(self, sweep: int) -> None:
+        if not self.parameters:
+            return
+        parts = self.backend.run("loss_statistics", sweep, self.phases.n_document_blocks)
+        total = np.sum(parts, axis=0)  # over fixed blocks in fixed order
+        self.model.loss.update(self.parameters, total, stream(self.seed, Purpose.LOSS, sweep))
+        for name, values in self.parameters.items():
+            if not np.isfinite(values).all():
+                raise NonFinite(f"sweep {sweep}: the loss's {name} of an output is not a finite number")
 
     def _sample_documents(self, sweep: int) -> list:
         self.phases.sampler.refresh(self.seed, sweep)

@@ -122,6 +122,22 @@ def covariates_of(values, n_documents: int) -> np.ndarray:
     return array
 
 
+def weights_of(values, n_documents: int) -> np.ndarray:
+    """Weights of documents, 0 or within the range that squares of them bear."""
+    try:
+        array = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"weights must be numbers: {error}") from None
+    if array.shape != (n_documents,):
+        raise InputError(f"weights of shape {array.shape} were given for {n_documents} documents")
+    fits = (array == 0) | ((array >= 1e-12) & (array <= 1e12))  # NaN is neither
+    if not fits.all():
+        row = int(np.argmin(fits))
+        raise InputError(f"the weight of document {row} must be 0 or from 1e-12 to 1e12, not {array[row]}")
+    array.flags.writeable = False
+    return array
+
+
 def column_names(values, names, what: str):
     if names is None:
         return None

@@ -9,7 +9,15 @@ import numpy as np
 import scipy.sparse as sp
 
 from plugsamp import memory
-from plugsamp.checks import column_names, covariates_of, hash_strings, hash_values, names_of, responses_of
+from plugsamp.checks import (
+    column_names,
+    covariates_of,
+    hash_strings,
+    hash_values,
+    names_of,
+    responses_of,
+    weights_of,
+)
 from plugsamp.counts import LIMIT, canonical, check_pointers
 from plugsamp.errors import InputError
 
@@ -38,6 +46,8 @@ class Corpus:
     ids : sequence of D different strings, optional
         By default the numbers of the documents, from 0.
     response_names, covariate_names : sequences of C and P different strings, optional
+    weights : sequence of D numbers, optional
+        How much the responses of each document count, 0 or more; by default 1 (the words all count 1).
     require_tokens : bool
         False takes a corpus in which no document has a token (documents to predict).
 
@@ -63,6 +73,7 @@ class Corpus:
         response_names=None,
         covariate_names=None,
         *,
+        weights=None,
         n_words: int | None = None,
         require_tokens: bool = True,
     ):
@@ -89,8 +100,9 @@ class Corpus:
         indptr = np.searchsorted(pairs, np.arange(len(offsets), dtype=np.int64) * max(n_words, 1))
         parts = (indptr.astype(np.int64), pairs % max(n_words, 1), counts, (len(offsets) - 1, n_words))
         self._set(
-            parts, responses, vocabulary, covariates, ids, response_names, covariate_names, require_tokens
-        )
+            parts, responses, vocabulary, covariates, ids, response_names, covariate_names, require_tokens,
+            weights=weights,
+        )  # fmt: skip
 
     @classmethod
     def from_counts(
@@ -103,6 +115,7 @@ class Corpus:
         response_names=None,
         covariate_names=None,
         *,
+        weights=None,
         require_tokens: bool = True,
     ) -> Corpus:
         """From a document by word matrix of counts.
@@ -112,14 +125,15 @@ class Corpus:
         X : sparse matrix or array, or dense array (D, V)
             Whole numbers from 0 to 2147483647 of any numeric type; it is not changed. Stored zeros
             are not tokens; entries for the same place are summed, with one warning.
-        responses, vocabulary, covariates, ids, response_names, covariate_names, require_tokens
+        responses, vocabulary, covariates, ids, response_names, covariate_names, weights, require_tokens
             As for `Corpus`.
         """
         self = cls.__new__(cls)
         parts = canonical(X)
         self._set(
-            parts, responses, vocabulary, covariates, ids, response_names, covariate_names, require_tokens
-        )
+            parts, responses, vocabulary, covariates, ids, response_names, covariate_names, require_tokens,
+            weights=weights,
+        )  # fmt: skip
         return self
 
     def _set(
@@ -133,6 +147,7 @@ class Corpus:
         covariate_names,
         require_tokens,
         unknown=None,
+        weights=None,
     ):
         indptr, indices, data, (n_documents, n_words) = parts
         if n_documents == 0:
@@ -166,6 +181,7 @@ class Corpus:
         state["covariate_names"] = column_names(self.covariates, covariate_names, "covariate")
         if self.covariates is not None and covariate_names is None:
             state["covariate_names"] = tuple(f"x{p}" for p in range(self.covariates.shape[1]))
+        state["weights"] = None if weights is None else weights_of(weights, n_documents)
         state["n_unknown"] = _frozen(np.zeros(n_documents) if unknown is None else unknown, np.int64)
 
     def __setattr__(self, name, value):
@@ -287,6 +303,7 @@ class Corpus:
             self.covariate_names,
             require_tokens=False,
             unknown=unknown,
+            weights=None if self.weights is None else self.weights[rows],
         )
         return new
 
@@ -300,6 +317,8 @@ class Corpus:
             hash_strings(h, names)
         for values in (self.responses, self.covariates):
             hash_values(h, values)
+        if self.weights is not None:
+            hash_values(h, self.weights)
         return h.hexdigest()
 
     def vocabulary_digest(self) -> str:

@@ -6,6 +6,8 @@ import numpy as np
 from scipy import sparse
 from scipy.special import gammaln
 
+from plugsamp.losses.coding import filled
+
 # -- log joint ---------------------------------------------------------------------------------------
 
 
@@ -25,8 +27,9 @@ def log_joint(chain) -> dict[str, float]:
     words += log_topics(state.topic_word, state.topic_totals[: state.n_topics], _beta(model, state.n_words))
     parts = {"words": words}
     if state.n_outputs:
-        parts["responses"] = log_responses(model.loss, chain.coding.y, chain.f())
-        parts["weights"] = float(model.weights.log_density(chain.prior_state, state.eta, chain.shrunk))
+        weight = chain.response_weights
+        parts["responses"] = log_responses(chain.phases.loss, chain.coding.y, chain.f(), weight)
+        parts["weights"] = float(model.weights.log_density(chain.prior_state, state.eta, chain.columns))
     return parts
 
 
@@ -88,10 +91,14 @@ def _log_rising(counts, base) -> float:
     return float((gammaln(counts + base) - gammaln(base)).sum())
 
 
-def log_responses(loss, y, f) -> float:
-    """sum of log psi(y_dc | f_dc) over the observed responses (up to the loss's constants)."""
-    observed = ~np.isnan(y)
-    return float(loss.log_psi(np.where(observed, y, 0.0), f)[observed].sum())
+def log_responses(loss, y, f, weight=None) -> float:
+    """sum of log psi(y_dc | f_dc), times its weight, over the observed responses (up to constants)."""
+    missing = np.isnan(y)
+    log_psi = loss.log_psi(filled(y, missing), f)
+    if weight is not None:
+        log_psi = log_psi * weight
+        missing = missing | (weight == 0)
+    return float(log_psi[~missing].sum())
 
 
 # -- sparsity ----------------------------------------------------------------------------------------

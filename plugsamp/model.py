@@ -33,6 +33,12 @@ class Model:
     intercept : bool, optional
         Whether the design has an intercept. By default: where the loss asks for one, or the corpus
         has covariates.
+    class_weight : dict of class to float, or "balanced", optional
+        How much the responses of a class count, where the loss can be weighted
+        (`plugsamp.response_weights`).
+    standardise : bool
+        Whether real responses are brought to mean 0 and variance 1 for the loss, so that its options and
+        the prior of the weights are in those units; predictions are in the user's.
 
     Raises
     ------
@@ -46,6 +52,8 @@ class Model:
     loss: Loss | str | None = None
     weights: WeightPrior | str | None = None
     intercept: bool | None = None
+    class_weight: dict | str | None = None
+    standardise: bool = False
 
     def __post_init__(self):
         self.n_topics = whole("n_topics", self.n_topics, 1, 65_535)

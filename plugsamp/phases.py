@@ -10,6 +10,8 @@ import numpy as np
 
 from plugsamp.dispatch import load
 from plugsamp.kernels.base import BlockReport
+from plugsamp.losses.base import BoundLoss
+from plugsamp.losses.coding import filled
 from plugsamp.random.draws import Purpose, stream, stream_key
 from plugsamp.weights import GROUP, update_outputs
 
@@ -43,20 +45,28 @@ class Phases:
         The posterior, the arrays, and the token kernel at work on them.
     y : ndarray (D, C) of float64
         Coded responses, NaN where missing.
-    covariates : ndarray (D, P) of float64, or None
-    shrunk : ndarray (J,) of bool
-    prior_state : dict of arrays
+    weight : ndarray (D, C) of float64, or None
+        How much each response counts (`plugsamp.response_weights`).
+    columns : Columns
+    parameters, prior_state : dict of arrays
+        What the chain holds of the loss and of the weight prior.
     seed : int
     method, passes
         The weight update, see `plugsamp.weights.update_outputs`.
     """
 
-    def __init__(self, model, state, sampler, y, shrunk, prior_state, seed, method, passes):
+    def __init__(
+        self, model, state, sampler, y, weight, columns, parameters, prior_state, seed, method, passes
+    ):
         self.model, self.state, self.sampler = model, state, sampler
+        self.loss = BoundLoss(model.loss, parameters)
         self.missing = np.isnan(y)
+        if weight is not None:
+            self.missing |= weight == 0
         self.any_missing = bool(self.missing.any())
-        self.y = np.where(self.missing, 0.0, y)
-        self.shrunk, self.prior_state = shrunk, prior_state
+        self.y = filled(y, self.missing)
+        self.weight = weight if weight is None else np.where(self.missing, 1.0, weight)
+        self.columns, self.prior_state = columns, prior_state
         self.seed, self.method, self.passes = seed, method, passes
         self.edges = document_blocks(state.offsets)
         self.design = None  # set by the chain before the outputs of a sweep
@@ -80,12 +90,22 @@ class Phases:
         first, last = self.edges[block], self.edges[block + 1]
         f = self.state.linear_predictor(first, last)
         rng = stream(self.seed, Purpose.AUGMENT, sweep, block)
-        kappa, omega = self.model.loss.augment(f, self.y[first:last], rng)
+        weight = None if self.weight is None else self.weight[first:last]
+        kappa, omega = self.loss.augment(f, self.y[first:last], rng, weight)
         if self.any_missing:
             kappa = np.where(self.missing[first:last], 0.0, kappa)
             omega = np.where(self.missing[first:last], 0.0, omega)
         self.state.kappa[first:last] = kappa
         self.state.omega[first:last] = omega
+
+    def loss_statistics(self, sweep: int, block: int) -> np.ndarray:
+        """What the loss's own parameters need of a block of documents."""
+        first, last = self.edges[block], self.edges[block + 1]
+        f = self.state.linear_predictor(first, last)
+        weight = np.ones_like(f) if self.weight is None else self.weight[first:last]
+        weight = np.where(self.missing[first:last], 0.0, weight)
+        rng = stream(self.seed, Purpose.LOSS_STATISTICS, sweep, block)
+        return self.model.loss.statistics(f, self.y[first:last], weight, self.loss.parameters, rng)
 
     def documents(self, sweep: int, block: int) -> BlockReport:
         """Augmentation, then topics of a block of documents (MODEL section 6)."""
@@ -116,9 +136,9 @@ class Phases:
         state, prior = self.state, self.model.weights
         outputs = range(group * GROUP, min((group + 1) * GROUP, state.n_outputs))
         update_outputs(
-            self.design, state.kappa, state.omega, state.eta, outputs, prior, self.prior_state, self.shrunk,
+            self.design, state.kappa, state.omega, state.eta, outputs, prior, self.prior_state, self.columns,
             self.seed, sweep, method=self.method, passes=self.passes,
         )  # fmt: skip
         for c in outputs:
             rng = stream(self.seed, Purpose.SHRINKAGE, sweep, c)
-            prior.update(self.prior_state, c, self.shrunk, state.eta[c], rng)
+            prior.update(self.prior_state, c, self.columns, state.eta[c], rng)

@@ -11,6 +11,7 @@ from scipy.linalg import lapack
 
 from plugsamp.blas import single_thread
 from plugsamp.checks import whole
+from plugsamp.columns import Columns
 from plugsamp.dispatch import load
 from plugsamp.priors.base import WeightPrior
 from plugsamp.random.draws import Purpose, stream
@@ -165,7 +166,7 @@ def update_outputs(
     outputs,
     prior: WeightPrior,
     prior_state: dict,
-    shrunk,
+    columns: Columns,
     seed: int,
     sweep: int,
     *,
@@ -188,8 +189,7 @@ def update_outputs(
         Which outputs; they are worked on eight at a time.
     prior : WeightPrior
     prior_state : dict
-    shrunk : bool (J,)
-        False for the intercept.
+    columns : Columns
     seed, sweep : int
         Key of the streams.
     method : {"auto", "block", "coordinate"}
@@ -212,7 +212,7 @@ def update_outputs(
         chosen = outputs[start : start + GROUP]
         _check_finite("kappa", kappa, chosen)
         _check_finite("omega", omega, chosen)
-        precisions = np.array([prior.precision(prior_state, int(c), shrunk) for c in chosen])
+        precisions = np.array([prior.precision(prior_state, int(c), columns) for c in chosen])
         rngs = [stream(seed, Purpose.WEIGHTS, sweep, int(c)) for c in chosen]
         if method == "block":
             drawn = _draw_block(design, kappa, omega, chosen, precisions, rngs)

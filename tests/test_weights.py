@@ -7,6 +7,7 @@ import pytest
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
+from plugsamp.columns import Columns
 from plugsamp.priors.normal import Normal
 from plugsamp.weights import (
     GROUP,
@@ -46,11 +47,12 @@ def problem(n_documents=60, n_topics=4, n_outputs=3, n_covariates=0, intercept=F
 
 
 def update(design, kappa, omega, eta, outputs, seed=0, sweep=0, **options):
-    update_outputs(design, kappa, omega, eta, outputs, PRIOR, {}, shrunk(design), seed, sweep, **options)
+    update_outputs(design, kappa, omega, eta, outputs, PRIOR, {}, columns(design), seed, sweep, **options)
 
 
-def shrunk(design):
-    return np.arange(design.n_features) < design.n_features - design.intercept
+def columns(design):
+    n_covariates = design.dense.shape[1] - design.intercept
+    return Columns(design.n_topics, n_covariates, design.intercept)
 
 
 SHAPES = [
@@ -100,7 +102,7 @@ def test_draws_have_the_moments_of_the_conditional(shape, method, passes):
         kept[sweep] = eta
     kept = kept[20:]
     for c in range(len(eta)):
-        precision = u.T @ (omega[:, [c]] * u) + np.diag(PRIOR.precision({}, c, shrunk(design)))
+        precision = u.T @ (omega[:, [c]] * u) + np.diag(PRIOR.precision({}, c, columns(design)))
         mean, covariance = np.linalg.solve(precision, u.T @ kappa[:, c]), np.linalg.inv(precision)
         # Six standard errors, those of coordinate draws widened for what eight passes leave correlated.
         error = (6 if method == "block" else 9) / np.sqrt(len(kept))

@@ -11,6 +11,7 @@ import time
 import numpy as np
 from scipy import sparse
 
+from plugsamp.columns import Columns
 from plugsamp.priors.normal import Normal
 from plugsamp.weights import Design, gram, groups, update_outputs
 
@@ -39,8 +40,8 @@ def main(n_topics=100, n_outputs=20, n_documents=11_314, n_tokens=1_954_752):
 
     def update(method, passes=1):
         options = {"method": method, "passes": passes}
-        shrunk = np.ones(n_topics, dtype=bool)
-        update_outputs(design, kappa, omega, eta, range(n_outputs), Normal(), {}, shrunk, 0, 0, **options)
+        columns = Columns(n_topics)
+        update_outputs(design, kappa, omega, eta, range(n_outputs), Normal(), {}, columns, 0, 0, **options)
 
     design = make()
     pairs = (np.diff(counts.indptr) * (np.diff(counts.indptr) + 1) // 2).sum()

@@ -6,6 +6,7 @@ __getattr__, __dir__, __all__ = attach(
     __name__,
     {
         "Coding": "plugsamp.losses.coding",
+        "Gaussian": "plugsamp.losses.gaussian",
         "Hinge": "plugsamp.losses.hinge",
         "Loss": "plugsamp.losses.base",
         "NoLoss": "plugsamp.losses.none",

@@ -17,11 +17,16 @@ class Loss(Configured, ABC):
     A subclass is a loss plugin. Its constructor's parameters are its configuration: they must be
     plain numbers, strings or booleans with type annotations, and be kept as attributes of the same
     name, from which `options` rebuilds the loss. Register it under the entry-point group
-    ``plugsamp.losses``.
+    ``plugsamp.losses``. An object never changes: what a chain draws of a loss (`start`) is the chain's.
 
-    Shapes: `f` and `y` are float64 arrays ``(documents of a block, outputs)``; a missing response is
-    NaN in `y`. The caller sets kappa = omega = 0 where `y` is missing, and passes `y` there as 0-like
-    valid values, so a loss needs no code for it.
+    Shapes: `f` and `y` are float64 arrays ``(documents of a block, outputs)``. Where a response is
+    missing, `y` holds the first observed response of that output, the caller sets kappa = omega = 0,
+    and `weight` is 0, so a loss needs no code for it.
+
+    A loss with parameters of its own (a variance, a scale) gives `start`, `statistics` and `update`, and
+    takes ``parameters=`` in `augment`, `log_psi` and whichever of `probabilities`, `mean`, `cdf` and
+    `simulate` it has: a dict of float64 arrays whose first axis is the output. One without never sees
+    that argument.
     """
 
     #: Whether `probabilities` are those of a real likelihood (False: scores of a pseudo-posterior).
@@ -47,7 +52,8 @@ class Loss(Configured, ABC):
         Returns
         -------
         Coding
-            With ``y`` float64 (D, C), NaN where missing.
+            With ``y`` float64 (D, C), NaN where missing. `plugsamp.losses.coding` has `code_classes`
+            and `code_real`.
 
         Raises
         ------
@@ -64,8 +70,9 @@ class Loss(Configured, ABC):
         f, y : ndarray (B, C) of float64
         rng : numpy.random.Generator
             The block's own stream; no other source of randomness may be used.
-        weight : ndarray (B, C) or (B, 1) of float64, optional
-            Weights of the documents, only where `weighted`.
+        weight : ndarray (B, C) of float64, optional
+            psi counts to this power, above 0; given only where `weighted`, and there are weights.
+        parameters : dict of arrays, only of a loss that has some
 
         Returns
         -------
@@ -74,7 +81,30 @@ class Loss(Configured, ABC):
 
     @abstractmethod
     def log_psi(self, y, f):
-        """log psi(y | f) up to terms free of f, elementwise; the exactness tests integrate it."""
+        """log psi(y | f) up to terms free of f (and of parameters), elementwise.
+
+        The exactness tests integrate it; a loss with parameters keeps the terms that hold them.
+        """
+
+    # -- parameters of its own ---------------------------------------------------------------------------
+
+    def start(self, n_outputs: int) -> dict[str, np.ndarray]:
+        """The first values of the loss's own parameters: float64 arrays, the first axis the output."""
+        return {}
+
+    def statistics(self, f, y, weight, parameters, rng) -> np.ndarray:
+        """What `update` needs of a block, as an array of fixed shape; blocks are summed in their order.
+
+        `weight` (B, C) is 0 where the response is missing and 1, or the document's weight, elsewhere.
+        Latent variables may be drawn afresh from `rng`, given f and the parameters.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has parameters and no statistics")
+
+    def update(self, parameters: dict[str, np.ndarray], total: np.ndarray, rng) -> None:
+        """Draw the parameters in place given the summed statistics; once a sweep, before any augmentation."""
+        raise NotImplementedError(f"{type(self).__name__} has parameters and no update")
+
+    # -- prediction --------------------------------------------------------------------------------------
 
     def decide(self, f, coding: Coding) -> np.ndarray:
         """The predicted responses in the user's own labels, from f (D, C)."""
@@ -83,3 +113,53 @@ class Loss(Configured, ABC):
     def probabilities(self, f, coding: Coding) -> np.ndarray | None:
         """Class probabilities (D, classes) where the loss has them, otherwise None."""
         return None
+
+    def mean(self, f):
+        """E[y | f] of a real response, elementwise; f itself unless the loss says otherwise."""
+        return f
+
+    def cdf(self, y, f):
+        """P(Y <= y | f) of a real response, elementwise, where psi is a likelihood; None where it is not.
+
+        It gives prediction its intervals.
+        """
+        return None
+
+    def simulate(self, f, rng):
+        """Draw y of psi(. | f), elementwise, where psi is a likelihood; None where it is not.
+
+        It gives the joint-distribution tests their forward simulation.
+        """
+        return None
+
+
+class BoundLoss:
+    """A loss with the parameters that it has in one chain, or draw; the same calls without them."""
+
+    def __init__(self, loss: Loss, parameters: dict[str, np.ndarray] | None = None):
+        self.loss, self.parameters = loss, parameters or {}
+
+    def augment(self, f, y, rng, weight=None):
+        weights = {} if weight is None else {"weight": weight}
+        return self._call("augment", f, y, rng, **weights)
+
+    def log_psi(self, y, f):
+        return self._call("log_psi", y, f)
+
+    def probabilities(self, f, coding: Coding):
+        return self._call("probabilities", f, coding)
+
+    def mean(self, f):
+        return self._call("mean", f)
+
+    def cdf(self, y, f):
+        return self._call("cdf", y, f)
+
+    def simulate(self, f, rng):
+        return self._call("simulate", f, rng)
+
+    def _call(self, name: str, *arguments, **options):
+        inherited = getattr(type(self.loss), name) is getattr(Loss, name)
+        if self.parameters and not inherited:
+            options["parameters"] = self.parameters
+        return getattr(self.loss, name)(*arguments, **options)

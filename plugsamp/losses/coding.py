@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,15 +18,19 @@ class Coding:
     ----------
     y : ndarray (D, C) of float64
         The coded response of each document and output; NaN where missing.
-    task : {"none", "binary", "multiclass", "multilabel", "real"}
+    task : {"none", "binary", "multiclass", "multilabel", "real", "count"}
     classes : ndarray of object
         The user's labels, sorted: two for a binary task (one output, the later one positive), one an
-        output otherwise; for real responses the names of the outputs.
+        output otherwise; for real responses and counts the names of the outputs.
+    center, scale : ndarray (C,) of float64, or None
+        Of standardised real responses: y is (response - center) / scale.
     """
 
     y: np.ndarray
     task: str
     classes: np.ndarray
+    center: np.ndarray | None = None
+    scale: np.ndarray | None = None
 
     @classmethod
     def empty(cls) -> Coding:
@@ -41,6 +45,16 @@ class Coding:
         """The class (or response) that a positive f of each output speaks for."""
         return [str(c) for c in (self.classes[1:] if self.task == "binary" else self.classes)]
 
+    def standardised(self) -> Coding:
+        """Real responses with mean 0 and variance 1 in each output (a constant one is only centred)."""
+        center, scale = np.nanmean(self.y, axis=0), np.nanstd(self.y, axis=0)
+        scale = np.where(scale > 0, scale, 1.0)
+        return replace(self, y=(self.y - center) / scale, center=center, scale=scale)
+
+    def restore(self, y: np.ndarray) -> np.ndarray:
+        """Values (..., C) on the scale of `y` in the units that the user gave."""
+        return y if self.center is None else y * self.scale + self.center
+
     def decide(self, f: np.ndarray) -> np.ndarray:
         """Labels from linear predictors (D, C): largest f, positive f, or f itself (MODEL section 2)."""
         if self.task == "binary":
@@ -49,7 +63,7 @@ class Coding:
             return self.classes[np.argmax(f, axis=1)]
         if self.task == "multilabel":
             return (f > 0).astype(np.int8)
-        return f
+        return self.restore(f)
 
 
 def is_missing(values: np.ndarray) -> np.ndarray:
@@ -59,8 +73,57 @@ def is_missing(values: np.ndarray) -> np.ndarray:
     return np.array(flat, dtype=bool).reshape(values.shape)
 
 
-def code_classes(responses, names=None) -> Coding:
+def filled(y, missing) -> np.ndarray:
+    """y with each missing response replaced by the first observed one of its output, a valid value."""
+    if not missing.any():
+        return y
+    first = y[np.argmin(missing, axis=0), np.arange(y.shape[1])]
+    return np.where(missing, np.where(missing.all(axis=0), 0.0, first), y)
+
+
+def code_real(responses, names=None) -> Coding:
+    """Code one real response a document, or a (D, C) table of several, as they are.
+
+    Raises
+    ------
+    ValueError
+        A value that is no finite number (None and NaN are missing), or a column without any response.
+    """
+    table = np.asarray(responses)
+    table = table.reshape(len(table), -1)
+    missing = is_missing(table)
+    y = np.full(table.shape, np.nan)
+    for row, column in np.argwhere(~missing):
+        value = table[row, column]
+        number = isinstance(value, int | float | np.number) and not isinstance(value, bool | np.bool_)
+        if not number or not np.isfinite(float(value)):
+            raise ValueError(
+                f"this loss is for real responses, and document {row} has {value!r}; "
+                "None and NaN are missing"
+            )
+        y[row, column] = float(value)
+    empty = np.flatnonzero(missing.all(axis=0))
+    if len(empty):
+        which = f"response {empty[0]} has" if table.shape[1] > 1 else "the corpus has"
+        raise ValueError(f"{which} no observed response")
+    classes = np.empty(table.shape[1], dtype=object)
+    if names is not None:
+        classes[:] = list(names)
+    else:
+        classes[:] = ["y"] if table.shape[1] == 1 else [str(i) for i in range(table.shape[1])]
+    return Coding(y, "real", classes)
+
+
+def code_classes(responses, names=None, *, one_each: bool = False) -> Coding:
     """Code one label a document (binary or multi-class), or a (D, L) table of 0/1 (multi-label), as ±1.
+
+    Parameters
+    ----------
+    responses : ndarray (D,) or (D, L)
+    names : sequence of str, optional
+        Of the labels of a table.
+    one_each : bool
+        One output a class where there are two as well (by default one output for both).
 
     Raises
     ------
@@ -99,14 +162,15 @@ def code_classes(responses, names=None) -> Coding:
         )
     index = {c: i for i, c in enumerate(classes)}
     code = np.array([-1 if m else index[v] for v, m in zip(labels, missing, strict=True)])
-    if len(classes) == 2:
+    binary = len(classes) == 2 and not one_each
+    if binary:
         y = np.where(code == 1, 1.0, -1.0)[:, None]
     else:
         y = np.where(code[:, None] == np.arange(len(classes)), 1.0, -1.0)
     y[missing] = np.nan
     named = np.empty(len(classes), dtype=object)
     named[:] = classes
-    return Coding(y, "binary" if len(classes) == 2 else "multiclass", named)
+    return Coding(y, "binary" if binary else "multiclass", named)
 
 
 def _code_multilabel(table, names) -> Coding:

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
+from plugsamp.columns import Columns
 from plugsamp.options import Configured
 
 
@@ -15,25 +16,32 @@ class WeightPrior(Configured, ABC):
     As with losses, the constructor's parameters are the configuration.
     """
 
-    def start(self, n_outputs: int, shrunk: np.ndarray) -> dict[str, np.ndarray]:
+    def start(self, n_outputs: int, columns: Columns) -> dict[str, np.ndarray]:
         """The state that a chain keeps, as named float64 arrays whose first axis is the output.
 
         Parameters
         ----------
         n_outputs : int
-        shrunk : ndarray (J,) of bool
-            False for the intercept.
+        columns : Columns
+            Which of the J weights belong to topics, covariates and the intercept.
         """
         return {}
 
     @abstractmethod
-    def precision(self, state: dict[str, np.ndarray], c: int, shrunk: np.ndarray) -> np.ndarray:
-        """Prior precisions (J,) of output `c`."""
+    def precision(self, state: dict[str, np.ndarray], c: int, columns: Columns) -> np.ndarray:
+        """Prior precisions (J,) of output `c`, finite and above 0."""
 
-    def update(self, state: dict[str, np.ndarray], c: int, shrunk: np.ndarray, eta: np.ndarray, rng) -> None:
+    def update(self, state: dict[str, np.ndarray], c: int, columns: Columns, eta: np.ndarray, rng) -> None:
         """Draw the shrinkage of output `c` given its weights (J,), in place."""
         return None
 
     @abstractmethod
-    def log_density(self, state: dict[str, np.ndarray], eta: np.ndarray, shrunk: np.ndarray) -> float:
-        """log p0(eta) given the state, eta (C, J)."""
+    def log_density(self, state: dict[str, np.ndarray], eta: np.ndarray, columns: Columns) -> float:
+        """log p0(eta) given the state, eta (C, J), and log p of the state where the prior has one."""
+
+    def simulate(self, n_outputs: int, columns: Columns, rng) -> dict[str, np.ndarray]:
+        """A state drawn from the prior of the shrinkage, for the joint-distribution tests.
+
+        A prior whose `start` holds nothing has nothing to draw.
+        """
+        return self.start(n_outputs, columns)

@@ -11,27 +11,46 @@ SMALLEST, LARGEST = 1e-30, 1e30
 
 
 class Normal(WeightPrior):
-    """eta_cj ~ N(0, variance); the intercept has a variance of its own.
+    """eta_cj ~ N(0, variance); the intercept has a variance of its own, and covariates may have one.
 
     Parameters
     ----------
     variance : float
-        Of every weight but the intercept; smaller keeps weights small (paper 000's nu is 1/variance).
+        Of the weights of topics; smaller keeps weights small (paper 000's nu is 1/variance).
     intercept_variance : float
+        Of the weight of the intercept.
+    covariate_variance : float, optional
+        Of the weights of covariates; by default `variance`.
     """
 
-    def __init__(self, variance: float = 1.0, intercept_variance: float = 100.0):
-        for name, value in (("variance", variance), ("intercept_variance", intercept_variance)):
+    def __init__(
+        self,
+        variance: float = 1.0,
+        intercept_variance: float = 100.0,
+        covariate_variance: float | None = None,
+    ):
+        self.covariate_variance = covariate_variance
+        if covariate_variance is not None:
+            self.covariate_variance = float(covariate_variance)
+        for name, value in (
+            ("variance", variance),
+            ("intercept_variance", intercept_variance),
+            ("covariate_variance", variance if covariate_variance is None else covariate_variance),
+        ):
             if not SMALLEST <= value <= LARGEST:
                 limits = "above 0" if not value > 0 else f"from {SMALLEST:g} to {LARGEST:g}"
                 raise ValueError(f"normal: {name} must be a number {limits}, not {value!r}")
         self.variance = float(variance)
         self.intercept_variance = float(intercept_variance)
 
-    def precision(self, state, c, shrunk):
-        return np.where(shrunk, 1.0 / self.variance, 1.0 / self.intercept_variance)
+    def precision(self, state, c, columns):
+        variance = np.full(len(columns), self.variance)
+        if self.covariate_variance is not None:
+            variance[columns.covariates] = self.covariate_variance
+        variance[~columns.shrunk] = self.intercept_variance
+        return 1.0 / variance
 
-    def log_density(self, state, eta, shrunk):
-        precision = self.precision(state, 0, shrunk)
+    def log_density(self, state, eta, columns):
+        precision = self.precision(state, 0, columns)
         constants = eta.shape[0] * np.log(precision / (2 * np.pi)).sum()
         return float(0.5 * (constants - (eta**2 @ precision).sum()))

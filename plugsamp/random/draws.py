@@ -41,7 +41,7 @@ def stream(seed: int, *key: int) -> np.random.Generator:
 class Purpose:
     """What a stream is for; part of its key, so no two uses ever share one."""
 
-    START, AUGMENT, TOPICS, PHI, WEIGHTS, SHRINKAGE, LOSS, PREDICT, SPLIT = range(9)
+    START, AUGMENT, TOPICS, PHI, WEIGHTS, SHRINKAGE, LOSS, PREDICT, SPLIT, LOSS_STATISTICS = range(10)
 
 
 def stream_key(seed: int, *key: int) -> int:

@@ -8,13 +8,14 @@ from importlib.metadata import entry_points
 
 import numpy as np
 
+from plugsamp.columns import Columns
 from plugsamp.losses.base import Loss
 from plugsamp.model import Model
 from plugsamp.registry import resolve
 
 #: Options for the built-in plugins: a cost of about one, so that the response and the words pull alike.
 _OPTIONS = {
-    "losses": {"hinge": {"cost": 1.1, "margin": 1.0}},
+    "losses": {"hinge": {"cost": 1.1, "margin": 1.0}, "gaussian": {"variance": 0.8}},
     "priors": {"normal": {"variance": 3.0, "intercept_variance": 1.5}},
 }
 
@@ -136,18 +137,16 @@ class Case:
         return self.n_topics + self.fixed.shape[1]
 
     @cached_property
-    def shrunk(self) -> np.ndarray:
-        """False for the intercept, (J,)."""
-        shrunk = np.ones(self.n_features, dtype=bool)
+    def columns(self) -> Columns:
+        """Which weights are which."""
         n_covariates = 0 if self.covariates is None else np.shape(self.covariates)[1]
-        shrunk[self.n_topics + n_covariates :] = False
-        return shrunk
+        return Columns(self.n_topics, n_covariates, self.fixed.shape[1] > n_covariates)
 
     @cached_property
     def prior_precision(self) -> np.ndarray:
         """Prior precision of the weights (C, J)."""
-        state = self.weights.start(self.n_outputs, self.shrunk)
-        rows = [self.weights.precision(state, c, self.shrunk) for c in range(self.n_outputs)]
+        state = self.weights.start(self.n_outputs, self.columns)
+        rows = [self.weights.precision(state, c, self.columns) for c in range(self.n_outputs)]
         return np.array(rows).reshape(self.n_outputs, self.n_features)
 
     def design(self, z) -> np.ndarray:
