@@ -12,6 +12,8 @@ from plugsamp.checks import whole
 from plugsamp.corpus import Corpus
 from plugsamp.inference import PosteriorKeeper, Predictor
 from plugsamp.model import Model
+from plugsamp.two_step import Proportions, SecondStep, without_responses
+from plugsamp.two_step import second_step as with_second_step
 
 
 @dataclass
@@ -53,6 +55,8 @@ def fit(
     init=None,
     weight_update: str = "auto",
     weight_passes: int = 1,
+    supervised: str = "joint",
+    second_step: SecondStep | None = None,
     observers: Iterable[Callable[[Mapping], object]] = (),
 ) -> Fit:
     """Run a chain and keep its draws.
@@ -72,6 +76,10 @@ def fit(
         Keep every so manyth draw; the last sweep's is always kept.
     init, weight_update, weight_passes
         As `Chain` takes them.
+    supervised : {"joint", "two_step"}
+        "two_step" learns the topics without the responses, then the weights on the topic proportions of
+        the documents, as `second_step` says (by default with the loss and the weight prior of the model).
+    second_step : SecondStep, optional
     observers : iterable of callables
         Each is given the trace's row after every sweep (progress, files).
 
@@ -102,9 +110,14 @@ def fit(
         )
     if model is None:
         model = Model(50, loss="none" if corpus.responses is None else "hinge")
+    if supervised not in ("joint", "two_step"):
+        raise ValueError(f'supervised must be "joint" or "two_step", not {supervised!r}')
+    separate = supervised == "two_step" and not model.loss.unsupervised
+    if separate:
+        model.coding(corpus)  # what is wrong with the responses is said before the first step
     chain = Chain(
         corpus,
-        model,
+        without_responses(model) if separate else model,
         kernel,
         backend=backend,
         seed=seed,
@@ -112,7 +125,7 @@ def fit(
         weight_update=weight_update,
         weight_passes=weight_passes,
     )
-    keeper = PosteriorKeeper(chain)
+    keeper, proportions = PosteriorKeeper(chain), Proportions(chain) if separate else None
     trace: list[dict] = []
     seconds = 0.0
     start = time.perf_counter()
@@ -122,9 +135,17 @@ def fit(
         trace.append(row)
         if info.sweep in kept:
             keeper.keep()
+            if proportions is not None:
+                proportions.keep()
         for observe in observers:
             observe(row)
-    return Fit(chain, keeper.predictor(), trace, seconds)
+    predictor = keeper.predictor()
+    if proportions is not None:
+        predictor = with_second_step(
+            predictor, proportions.mean(), corpus, model, second_step or SecondStep(), seed,
+            method=weight_update, passes=weight_passes,
+        )  # fmt: skip
+    return Fit(chain, predictor, trace, seconds)
 
 
 def kept_sweeps(sweeps: int, burn_in: int | None = None, thin: int = 5) -> frozenset[int]:
