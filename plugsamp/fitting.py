@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from plugsamp.chain import Chain, NonFinite
 from plugsamp.checks import whole
 from plugsamp.corpus import Corpus
+from plugsamp.covariates.options import Covariates
 from plugsamp.inference import PosteriorKeeper, Predictor
 from plugsamp.model import Model
 from plugsamp.two_step import Proportions, SecondStep, without_responses
@@ -57,6 +58,7 @@ def fit(
     weight_passes: int = 1,
     supervised: str = "joint",
     second_step: SecondStep | None = None,
+    covariates: Covariates | None = None,
     observers: Iterable[Callable[[Mapping], object]] = (),
 ) -> Fit:
     """Run a chain and keep its draws.
@@ -80,6 +82,9 @@ def fit(
         "two_step" learns the topics without the responses, then the weights on the topic proportions of
         the documents, as `second_step` says (by default with the loss and the weight prior of the model).
     second_step : SecondStep, optional
+    covariates : Covariates, optional
+        Columns and words of the corpus as covariates, beside those that it has; the predictor makes them
+        of new documents too.
     observers : iterable of callables
         Each is given the trace's row after every sweep (progress, files).
 
@@ -112,6 +117,12 @@ def fit(
         model = Model(50, loss="none" if corpus.responses is None else "hinge")
     if supervised not in ("joint", "two_step"):
         raise ValueError(f'supervised must be "joint" or "two_step", not {supervised!r}')
+    if not isinstance(covariates, Covariates | None):
+        raise TypeError(f"covariates must be a Covariates, not {type(covariates).__name__}")
+    encoder = None
+    if covariates and not model.loss.unsupervised:  # without responses they play no part
+        encoder = covariates.fit(corpus)
+        corpus = encoder.transform(corpus)
     separate = supervised == "two_step" and not model.loss.unsupervised
     if separate:
         model.coding(corpus)  # what is wrong with the responses is said before the first step
@@ -145,6 +156,8 @@ def fit(
             predictor, proportions.mean(), corpus, model, second_step or SecondStep(), seed,
             method=weight_update, passes=weight_passes,
         )  # fmt: skip
+    if encoder is not None:
+        predictor = replace(predictor, encoder=encoder)
     return Fit(chain, predictor, trace, seconds)
 
 

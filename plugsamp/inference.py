@@ -11,14 +11,14 @@ import numpy as np
 
 from plugsamp.checks import whole
 from plugsamp.corpus import Corpus
+from plugsamp.covariates.encoder import Encoder
 from plugsamp.dispatch import load
+from plugsamp.features import DocumentFeatures
 from plugsamp.losses.base import Loss
 from plugsamp.losses.coding import Coding
 from plugsamp.state import aligned, padded
-from plugsamp.weights import GROUP
 
 _compiled = load("plugsamp.kernels.fold_in")
-_sums = load("plugsamp.gram")
 
 #: Gibbs passes over a new document, how many of them are left out of the average, and independent chains of
 #: so many passes. One chain stays in one mode of a document's posterior, the more so the more topics there
@@ -139,6 +139,8 @@ class Predictor:
         Independent chains of so many passes over each document, averaged: with many topics one chain
         stays in one mode of the document's posterior.
     seed : int
+    encoder : Encoder, optional
+        Makes the covariates of documents from their columns and words.
 
     Raises
     ------
@@ -158,6 +160,7 @@ class Predictor:
     burn_in: int = BURN_IN
     restarts: int = RESTARTS
     seed: int = 0
+    encoder: Encoder | None = None
 
     def __post_init__(self):
         # Word-major in memory: the order of the compiled loop.
@@ -219,6 +222,8 @@ class Predictor:
                 data = name.encode("utf-8", "surrogatepass")
                 h.update(len(data).to_bytes(8, "little") + data)
             h.update(b"end")
+        if self.encoder is not None:
+            h.update(self.encoder.digest.encode())
         return h.hexdigest()
 
     @cached_property
@@ -252,7 +257,8 @@ class Predictor:
         Raises
         ------
         ValueError
-            Where the model has covariates and the corpus not the same ones.
+            Where the model has covariates and the corpus not the same ones, nor the columns of which they
+            are made.
         """
         if not isinstance(corpus, Corpus):
             raise TypeError(
@@ -265,38 +271,41 @@ class Predictor:
         n_known = np.diff(offsets)
         # A document without a known token has nothing to say: its features are the prior's mean.
         topics = np.where(n_known[:, None] > 0, zbar, self.alpha / self.alpha.sum())
-        parts = [topics] if covariates is None else [topics, covariates]
-        if self.intercept:
-            parts.append(np.ones((len(topics), 1)))
-        f = _times(np.hstack(parts), self.eta.mean(axis=0))
+        u = DocumentFeatures(topics, covariates, self.intercept)
+        f = u.times(self.eta.mean(axis=0))
         return Prediction(
             zbar=zbar,
             theta=(zbar * n_known[:, None] + self.alpha) / (n_known + self.alpha.sum())[:, None],
             f=f,
             labels=self.loss.decide(f, self.coding) if f.shape[1] else None,
-            probabilities=self._probabilities(np.hstack(parts), f),
+            probabilities=self._probabilities(u, f),
             n_known=n_known,
             n_unknown=n_unknown,
             ids=tuple(corpus.ids),
             coding=self.coding,
         )
 
-    def _covariates(self, corpus) -> np.ndarray | None:
+    def _covariates(self, corpus):
+        """An array, or CSR where the corpus' are, in the model's order."""
         if not self.covariate_names:
             return None
+        if self.encoder is not None:
+            corpus = self.encoder.transform(corpus)
         if corpus.covariates is None:
             raise ValueError(
                 f"the model was fitted with covariates ({', '.join(self.covariate_names)}), "
                 "the documents have none"
             )
         found = tuple(corpus.covariate_names)
-        missing = [name for name in self.covariate_names if name not in found]
+        if found == self.covariate_names:
+            return corpus.covariates
+        place = {name: i for i, name in enumerate(found)}
+        missing = [name for name in self.covariate_names if name not in place]
         if missing:
             raise ValueError(
                 f"the documents lack the covariate {missing[0]!r}; they have {', '.join(found) or 'none'}"
             )
-        columns = [found.index(name) for name in self.covariate_names]
-        return np.asarray(corpus.covariates, dtype=float)[:, columns]
+        return corpus.covariates[:, [place[name] for name in self.covariate_names]]
 
     def _known(self, corpus) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Tokens in the model's words, sorted within each document; offsets; tokens left out."""
@@ -351,19 +360,8 @@ class Predictor:
         """The mean over kept draws of the loss's probabilities: those of the predictive distribution."""
         if not f.shape[1] or self.loss.probabilities(f, self.coding) is None:
             return None
-        total = sum(self.loss.probabilities(_times(u, eta), self.coding) for eta in self.eta)
+        total = sum(self.loss.probabilities(u.times(eta), self.coding) for eta in self.eta)
         return total / len(self.eta)
-
-
-def _times(u, eta) -> np.ndarray:
-    """u eta^T, summed in one order: BLAS rounds differently with the number of rows."""
-    n_outputs = len(eta)
-    weights = np.zeros((u.shape[1], -(-n_outputs // GROUP) * GROUP))
-    weights[:, :n_outputs] = eta.T
-    out = np.empty((len(u), weights.shape[1]))
-    nothing = np.zeros(len(u) + 1, np.int64), np.empty(0, np.int32), np.empty(0)
-    _sums.predictor(*nothing, np.ascontiguousarray(u), weights, out)
-    return np.ascontiguousarray(out[:, :n_outputs])
 
 
 @dataclass(frozen=True, eq=False)
