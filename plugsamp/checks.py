@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 from collections.abc import Mapping
 
@@ -25,6 +26,19 @@ def whole(name: str, value, least: int = 0, most: int | None = None) -> int:
         limits = f"a whole number, {least} or more" if most is None else f"from {least:,} to {most:,}"
         raise ValueError(f"{name} must be {limits}, not {value!r}")
     return value
+
+
+def number_of(value) -> float:
+    """A raw value as a number: NaN where missing (None, blank), infinity where it is no finite number."""
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return math.nan
+    try:
+        if isinstance(value, str) and ("_" in value or not value.isascii()):
+            return math.inf  # float() would take them
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return math.inf
+    return math.inf if math.isnan(number) and isinstance(value, str) else number  # "nan" is no number
 
 
 def names_of(names, size: int, argument: str, what: str, of: str) -> tuple[str, ...]:

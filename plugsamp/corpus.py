@@ -319,8 +319,10 @@ class Corpus:
         names = tuple(names)
         if self.covariates is not None:
             parts = [self.covariates, covariates]
-            either = any(sp.issparse(part) for part in parts)
-            covariates = sp.hstack(list(map(sp.csr_array, parts)), format="csr") if either else np.hstack(parts)
+            if any(sp.issparse(part) for part in parts):
+                covariates = sp.hstack(list(map(sp.csr_array, parts)), format="csr")
+            else:
+                covariates = np.hstack(parts)
             names = (*self.covariate_names, *names)
         new = type(self).__new__(type(self))
         new.__dict__.update(self.__dict__)

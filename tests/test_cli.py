@@ -126,10 +126,12 @@ def test_every_option_is_documented(at, capsys):
 
     from plugsamp.commands.fit import Predict, Settings
     from plugsamp.commands.manual import _documented
+    from plugsamp.covariates import Covariates
 
     documented = {key: text for _, entries in _documented() for key, text in entries}
-    wanted = {f.name for f in fields(Settings) if f.name != "predict"}
+    wanted = {f.name for f in fields(Settings) if f.name not in ("predict", "covariates")}
     wanted |= {f"predict.{f.name}" for f in fields(Predict)}
+    wanted |= {f"covariates.{f.name}" for f in fields(Covariates)}
     assert set(documented) == wanted
     assert all(documented.values())
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
+from plugsamp.checks import number_of
 from plugsamp.errors import InputError
 
 #: The pool of rare values.
@@ -93,26 +94,13 @@ def numbers(corpus, column: str) -> np.ndarray:
         return values
     result = np.empty(len(values))
     for row, value in enumerate(values.tolist()):
-        result[row] = _number(value)
+        result[row] = number_of(value)
         if math.isinf(result[row]):
             raise InputError(
                 f"the column {column!r} of document {corpus.ids[row]!r} holds {value!r}, which is not a "
                 "finite number; a column of classes is named as categorical"
             )
     return result
-
-
-def _number(value) -> float:
-    """NaN where missing, infinity where it is no number."""
-    if value is None or (isinstance(value, str) and not value.strip()):
-        return math.nan
-    try:
-        if isinstance(value, tuple) or (isinstance(value, str) and "_" in value):
-            return math.inf
-        number = float(value)
-    except (ValueError, OverflowError):
-        return math.inf
-    return math.inf if math.isnan(number) else number  # the text "nan" is no number
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ class Covariates:
 
     Parameters
     ----------
-    numeric, categorical : sequence of str
+    numeric, categorical : str or sequence of str
         The columns (`Corpus.fields`) that are numbers, and those that are classes.
     standardise : bool
         Whether numeric columns are brought to mean 0 and variance 1; otherwise they stay as they are.
@@ -50,8 +50,8 @@ class Covariates:
         For an option outside its range, or a column given twice.
     """
 
-    numeric: Sequence[str] = ()
-    categorical: Sequence[str] = ()
+    numeric: str | Sequence[str] = ()
+    categorical: str | Sequence[str] = ()
     standardise: bool = True
     min_count: int = 1
     separator: str | None = None
