@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from plugsamp.checks import number_of
@@ -129,9 +130,10 @@ class FieldOptions:
         if name not in self.wanted.numeric:
             return value
         number = number_of(value)
-        if number in (float("inf"), float("-inf")):
+        if math.isinf(number):
+            found = list(value) if isinstance(value, tuple) else value
             raise InputError(
-                f"{name} must be a finite number, found {value!r}{hint}; a column of classes is named in "
+                f"{name} must be a finite number, found {found!r}{hint}; a column of classes is named in "
                 "covariates.categorical",
                 file=file,
                 line=line,

@@ -47,6 +47,7 @@ class JsonLines(FieldOptions, TestFile, TextReader):
             document = at.parse(source)
             if kind is None:
                 kind, content = self._content(document, at)
+                first_fields = list(document)
                 response, response_fields = self.choose_response(document, path, line)
                 split_field = self.choose_split(document, path, line)
             if content not in document:
@@ -82,7 +83,10 @@ class JsonLines(FieldOptions, TestFile, TextReader):
             raise InputError("there are no documents in this file", file=path)
         for name in columns:
             if name not in found_columns:
-                raise InputError(f"there is no field {name!r} in any document", file=path)
+                raise InputError(
+                    f"no document has a field {name!r}; fields of the first are {', '.join(first_fields)}",
+                    file=path,
+                )
         if unlabelled and not self.may_lack_responses:
             raise InputError(
                 f"{len(unlabelled)} {'document has' if len(unlabelled) == 1 else 'documents have'} no "
