@@ -156,7 +156,7 @@ def full_corpus(n=40, seed=0):
 
 @pytest.mark.parametrize("options", EVERYTHING.values(), ids=EVERYTHING)
 def test_a_document_is_encoded_alone_as_with_others(options):
-    encoder, x = encoded(full_corpus(), **options)
+    encoder, _ = encoded(full_corpus(), **options)
     new = full_corpus(60, seed=5)
     together = sp.csr_array(encoder.matrix(new)).toarray()
     rows = np.random.default_rng(1).permutation(60)
@@ -282,3 +282,18 @@ def test_only_covariates_say_what_the_words_do_not():
 def test_covariates_must_be_covariates():
     with pytest.raises(TypeError, match="covariates must be a Covariates, not dict"):
         ps.fit(corpus(), ps.Model(2, loss="hinge"), sweeps=1, covariates={"words": "tfidf"})
+
+
+@pytest.mark.parametrize("scheme", ["ovr", "ovo"])
+def test_separate_chains_share_the_encoder(scheme):
+    rng = np.random.default_rng(4)
+    labels = np.repeat(["a", "b", "c"], 10)
+    kinds = [None if label == "a" else f"{label}-kind" for label in labels]
+    documents = ps.Corpus.from_counts(rng.poisson(1.0, (30, 5)), responses=labels, fields={"kind": kinds})
+    result = ps.fit(
+        documents, ps.Model(2, loss="hinge"), sweeps=4, multiclass=scheme,
+        covariates=ps.Covariates(categorical="kind"),
+    )  # fmt: skip
+    digests = {member.encoder.digest for member in result.predictor.members}
+    assert len(digests) == 1
+    assert result.predictor.predict(documents).labels.tolist() == labels.tolist()
