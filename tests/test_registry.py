@@ -191,6 +191,9 @@ def test_missing_and_unnamed_options(student):
     "value, annotation, expected",
     [
         (3, float, 3.0),
+        (2024, str, "2024"),
+        (-1, str | None, "-1"),
+        ([1, "a"], list[str], ["1", "a"]),
         (np.int32(3), int, 3),
         (3, int | float, 3),
         (3, float | int, 3),
