@@ -24,7 +24,8 @@ from plugsamp.random.draws import Purpose, stream
 from plugsamp.registry import resolve
 from plugsamp.response_weights import response_weights
 from plugsamp.state import State
-from plugsamp.weights import Design, check_update
+from plugsamp.design import Design, Fixed
+from plugsamp.weights import check_update
 
 #: The token kernels hold weights in single precision.
 LARGEST_WEIGHT = 1e37
@@ -95,7 +96,7 @@ class Chain:
         of processor. 0 is a seed.
     init : array_like (N,) of int, optional
         The first topics; by default drawn uniformly.
-    weight_update : {"auto", "block", "coordinate"}
+    weight_update : {"auto", "block", "mixed", "coordinate"}
         How the weights are drawn (`plugsamp.weights`).
     weight_passes : int
         Passes of the coordinate update in a sweep.
@@ -161,6 +162,7 @@ class Chain:
             model, self.state, self.kernel.sampler(self.state), y, self.response_weights, self.columns,
             self.parameters, self.prior_state, self.seed, weight_update, weight_passes,
         )  # fmt: skip
+        self._fixed = None  # the columns of the design that no sweep changes, once they are needed
         self.backend.start(self.phases)
         self.sweep = 0
         self._start(init)
@@ -290,10 +292,10 @@ class Chain:
 
     def _design(self) -> Design:
         indptr, topics, counts = self.state.doc_topic()
-        return Design(
-            indptr, topics, counts, np.diff(self.state.offsets), self.state.n_topics,
-            covariates=self.covariates, intercept=self.intercept,
-        )  # fmt: skip
+        if self._fixed is None:
+            self._fixed = Fixed(self.covariates, self.intercept, self.state.n_documents)
+        lengths = np.diff(self.state.offsets)
+        return Design(indptr, topics, counts, lengths, self.state.n_topics, covariates=self._fixed)
 
     def _spread_weights(self) -> None:
         state = self.state
