@@ -94,7 +94,7 @@ def approximation_error(c, z):
     """A bound on the difference of the distribution functions, exact law against the law drawn."""
     m = int(module._terms(np.array([c]))[0])
     _, variance = moments(c, z)
-    t = np.geomspace(1e-5, 1e10, 60_000) / np.sqrt(variance)
+    t = np.geomspace(1e-5, 1e10, 6_000) / np.sqrt(variance)
     w2 = np.array([(z / 2 / np.pi) ** 2])
     if z >= module.TILTED:
         law = c * -(-0.5j * t / (np.sqrt(0.25 * z * z - 0.5j * t) + 0.5 * z))
@@ -137,7 +137,7 @@ def test_every_element_has_its_own_law():
     c = np.array([0.05, 0.3, 1.0, 5.0, 256.0, 2e4])[:, None]
     z = np.array([0.0, -2.0, 19.0, -25.0, 31.0, 710.0])
     shape = (6, 6)
-    x = np.array([polya_gamma(c, z, rng) for _ in range(4000)])
+    x = polya_gamma(c, np.tile(z, (4000, 1, 1)), rng)
     assert x.shape == (4000, *shape)
     for i, j in np.ndindex(shape):
         mean, variance = moments(c[i, 0], abs(z[j]))
