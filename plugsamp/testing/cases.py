@@ -15,7 +15,12 @@ from plugsamp.registry import resolve
 
 #: Options for the built-in plugins: a cost of about one, so that the response and the words pull alike.
 _OPTIONS = {
-    "losses": {"hinge": {"cost": 1.1, "margin": 1.0}, "gaussian": {"variance": 0.8}},
+    "losses": {
+        "hinge": {"cost": 1.1, "margin": 1.0},
+        "gaussian": {"variance": 0.8},
+        "epsilon_insensitive": {"cost": 0.9, "epsilon": 0.2},
+        "logistic": {"cost": 1.3},
+    },
     "priors": {"normal": {"variance": 3.0, "intercept_variance": 1.5}},
 }
 
