@@ -145,8 +145,8 @@ class View:
     def _augmentation(self, name: str) -> np.ndarray:
         if not self._augmented:
             raise AttributeError(
-                f'{name} is drawn for one block of documents at a time, and tables by "word" or for "all" are '
-                'made once a sweep, before that; a table that needs it goes by = "document"'
+                f'{name} is drawn for one block of documents at a time, and tables by "word" or for "all" '
+                'are made once a sweep, before that; a table that needs it goes by = "document"'
             )
         return _read_only(getattr(self._state, name)[self.first : self.last])
 
@@ -201,7 +201,8 @@ class _Tables(TableAdapter):
         if table.shape != shape:
             meaning = {"word": "(V, K)", "document": "(documents of the block, K)", "all": "(K,)"}[by]
             raise TableError(
-                f'proposal {self.label}: tables by "{by}" must have shape {shape}, {meaning}, not {table.shape}'
+                f'proposal {self.label}: tables by "{by}" must have shape {shape}, {meaning}, '
+                f"not {table.shape}"
             )
         # Only rows that are drawn from: words of these documents, documents that have tokens.
         if by == "word":
