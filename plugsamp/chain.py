@@ -137,27 +137,19 @@ class Chain:
                 raise TypeError(f"{name} must be a {kind.__name__}, not {_described(value)}")
         if not hasattr(self.backend, "start") or isinstance(self.backend, type):
             raise TypeError(f"backend must be a backend or a name, not {_described(self.backend)}")
-        responses = corpus.responses
-        if responses is None and not model.loss.unsupervised:
-            raise ValueError(f"{model.loss!r} needs responses, and the corpus has none")
-        if responses is not None and not model.loss_given:
+        if corpus.responses is not None and not model.loss_given:
             warnings.warn(
                 'the corpus has responses and the model no loss, so they are not used; pass loss="hinge" to '
                 'ps.Model, or loss="none" to say that this is meant',
                 InputWarning,
                 stacklevel=2,
             )
-        self.coding = model.loss.code(responses, corpus.response_names)
-        if model.standardise and self.coding.task == "real":
-            self.coding = self.coding.standardised()
+        self.coding = model.coding(corpus)
         n_outputs = self.coding.n_outputs
         if n_outputs and not self.kernel.responses:
             raise ValueError(f"{self.kernel!r} samples models without responses only")
         self.covariates = self._covariates()
-        intercept = model.intercept
-        if intercept is None:
-            intercept = model.loss.intercept or self.covariates is not None
-        self.intercept = bool(intercept) and n_outputs > 0
+        self.intercept = model.has_intercept(self.covariates is not None) and n_outputs > 0
         n_covariates = 0 if self.covariates is None else self.covariates.shape[1]
         self.columns = Columns(model.n_topics, n_covariates, self.intercept)
         self.state = State(corpus, model, n_outputs, len(self.columns), self.kernel.partial)
@@ -174,14 +166,10 @@ class Chain:
         self._start(init)
 
     def _response_weights(self) -> np.ndarray | None:
-        loss = self.model.loss
         if not self.coding.n_outputs:
             return None
         weight = response_weights(self.corpus.weights, self.model.class_weight, self.coding)
-        if weight is not None and not loss.weighted:
-            raise ValueError(
-                f"{loss!r} takes no weights of documents or classes: its psi to a power is not of its kind"
-            )
+        self.model.check_weighted(weight)
         return weight
 
     def _covariates(self) -> np.ndarray | None:

@@ -263,6 +263,21 @@ class Corpus:
         parts = (indptr, self._indices[entries], self._data[entries], (len(rows), self.n_words))
         return self._like(parts, rows, self.vocabulary, self.n_unknown[rows])
 
+    def with_responses(self, responses, response_names=None) -> Corpus:
+        """The same documents with other responses (or None)."""
+        new = type(self).__new__(type(self))
+        new.__dict__.update(self.__dict__)
+        new.__dict__["responses"] = None if responses is None else responses_of(responses, self.n_documents)
+        new.__dict__["response_names"] = column_names(new.responses, response_names, "response")
+        return new
+
+    def with_weights(self, weights) -> Corpus:
+        """The same documents with other weights (or None)."""
+        new = type(self).__new__(type(self))
+        new.__dict__.update(self.__dict__)
+        new.__dict__["weights"] = None if weights is None else weights_of(weights, self.n_documents)
+        return new
+
     def with_vocabulary(self, vocabulary) -> Corpus:
         """The same documents in the words of another vocabulary.
 

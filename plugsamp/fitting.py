@@ -12,6 +12,9 @@ from plugsamp.checks import whole
 from plugsamp.corpus import Corpus
 from plugsamp.inference import PosteriorKeeper, Predictor
 from plugsamp.model import Model
+from plugsamp.separate import SeparateFit, fit_separately
+from plugsamp.two_step import Proportions, SecondStep, without_responses
+from plugsamp.two_step import second_step as with_second_step
 
 
 @dataclass
@@ -53,8 +56,12 @@ def fit(
     init=None,
     weight_update: str = "auto",
     weight_passes: int = 1,
+    supervised: str = "joint",
+    second_step: SecondStep | None = None,
+    multiclass: str = "multitask",
+    n_jobs: int = 1,
     observers: Iterable[Callable[[Mapping], object]] = (),
-) -> Fit:
+) -> Fit | SeparateFit:
     """Run a chain and keep its draws.
 
     Parameters
@@ -72,12 +79,22 @@ def fit(
         Keep every so manyth draw; the last sweep's is always kept.
     init, weight_update, weight_passes
         As `Chain` takes them.
+    supervised : {"joint", "two_step"}
+        "two_step" learns the topics without the responses, then the weights on the topic proportions of
+        the documents, as `second_step` says (by default with the loss and the weight prior of the model).
+    second_step : SecondStep, optional
+    multiclass : {"multitask", "ovr", "ovo"}
+        Several classes share topics in one chain, or are separate chains, one a class against the rest
+        or one a pair of classes (`plugsamp.ensembles`).
+    n_jobs : int
+        Processes for separate chains, as joblib counts them; the result does not depend on it.
     observers : iterable of callables
-        Each is given the trace's row after every sweep (progress, files).
+        Each is given the trace's row after every sweep (progress, files); of separate chains all rows
+        come at the end.
 
     Returns
     -------
-    Fit
+    Fit, or plugsamp.separate.SeparateFit of separate chains
 
     Raises
     ------
@@ -102,9 +119,22 @@ def fit(
         )
     if model is None:
         model = Model(50, loss="none" if corpus.responses is None else "hinge")
+    if multiclass != "multitask":
+        if init is not None:
+            raise ValueError("init is for one chain; separate chains (multiclass=ovr, ovo) start at random")
+        return _separately(
+            corpus, model, multiclass, observers, seed=seed, n_jobs=n_jobs, kernel=kernel, backend=backend,
+            sweeps=sweeps, burn_in=burn_in, thin=thin, weight_update=weight_update,
+            weight_passes=weight_passes, supervised=supervised, second_step=second_step,
+        )  # fmt: skip
+    if supervised not in ("joint", "two_step"):
+        raise ValueError(f'supervised must be "joint" or "two_step", not {supervised!r}')
+    separate = supervised == "two_step" and not model.loss.unsupervised
+    if separate:
+        model.coding(corpus)  # what is wrong with the responses is said before the first step
     chain = Chain(
         corpus,
-        model,
+        without_responses(model) if separate else model,
         kernel,
         backend=backend,
         seed=seed,
@@ -112,7 +142,7 @@ def fit(
         weight_update=weight_update,
         weight_passes=weight_passes,
     )
-    keeper = PosteriorKeeper(chain)
+    keeper, proportions = PosteriorKeeper(chain), Proportions(chain) if separate else None
     trace: list[dict] = []
     seconds = 0.0
     start = time.perf_counter()
@@ -122,9 +152,25 @@ def fit(
         trace.append(row)
         if info.sweep in kept:
             keeper.keep()
+            if proportions is not None:
+                proportions.keep()
         for observe in observers:
             observe(row)
-    return Fit(chain, keeper.predictor(), trace, seconds)
+    predictor = keeper.predictor()
+    if proportions is not None:
+        predictor = with_second_step(
+            predictor, proportions.mean(), corpus, model, second_step or SecondStep(), seed,
+            method=weight_update, passes=weight_passes,
+        )  # fmt: skip
+    return Fit(chain, predictor, trace, seconds)
+
+
+def _separately(corpus, model, scheme, observers, **options) -> SeparateFit:
+    result = fit_separately(corpus, model, scheme, **options)
+    for row in result.trace:
+        for observe in observers:
+            observe(row)
+    return result
 
 
 def kept_sweeps(sweeps: int, burn_in: int | None = None, thin: int = 5) -> frozenset[int]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from plugsamp.checks import whole
 from plugsamp.losses.base import Loss
+from plugsamp.losses.coding import Coding
 from plugsamp.losses.none import NoLoss
 from plugsamp.priors.base import WeightPrior
 from plugsamp.priors.normal import Normal
@@ -70,6 +71,32 @@ class Model:
                 raise TypeError(f"{name} must be a {kind.__name__} or a name, not {getattr(self, name)!r}")
         if not isinstance(self.intercept, bool | np.bool_ | None):
             raise TypeError(f"intercept must be True, False or None, not {self.intercept!r}")
+
+    def coding(self, corpus) -> Coding:
+        """The responses of a corpus, coded for the loss.
+
+        Raises
+        ------
+        ValueError
+            Where the corpus has none and the loss needs some, or they do not fit the loss.
+        """
+        if corpus.responses is None and not self.loss.unsupervised:
+            raise ValueError(f"{self.loss!r} needs responses, and the corpus has none")
+        coding = self.loss.code(corpus.responses, corpus.response_names)
+        return coding.standardised() if self.standardise and coding.task == "real" else coding
+
+    def has_intercept(self, covariates: bool) -> bool:
+        """Whether the design has an intercept, given whether it has covariates."""
+        if self.intercept is not None:
+            return bool(self.intercept)
+        return self.loss.intercept or covariates
+
+    def check_weighted(self, weight) -> None:
+        """Refuse weights of responses (or None) that the loss cannot use."""
+        if weight is not None and not self.loss.weighted:
+            raise ValueError(
+                f"{self.loss!r} takes no weights of documents or classes: psi to a power is no such loss"
+            )
 
     def alpha_vector(self) -> np.ndarray:
         """alpha as float64 (K,)."""

@@ -208,7 +208,8 @@ def test_python_does_the_same_fit(at):
 
 def test_multirun_runs_each(at):
     write_documents(at / "d.jsonl")
-    arguments = ["fit", "-m", *FAST, "corpus.path=d.jsonl", "loss=glob([hn]*)", "hydra.sweep.dir=sweep"]
+    choices = ["loss=hinge,none", "kernel=glob(*)"]
+    arguments = ["fit", "-m", *FAST, "corpus.path=d.jsonl", *choices, "hydra.sweep.dir=sweep"]
     assert main(arguments) == 0
     found = {m.parent.name: json.loads(m.read_text()) for m in (at / "sweep").glob("*/metrics.json")}
     assert {m["main_name"] for m in found.values()} == {"test_accuracy", "log_joint_words_per_token"}

@@ -1,0 +1,177 @@
+"""Several classes as separate binary models: one against the rest, or one against one.
+
+The papers' other way to several classes beside the multi-task model (000 section 4.1): every task has
+topics, weights and a chain of its own, so tasks run in parallel and share nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+
+import numpy as np
+
+from plugsamp.corpus import Corpus
+from plugsamp.inference import Prediction, Predictor
+from plugsamp.losses.coding import Coding, code_classes
+
+SCHEMES = ("multitask", "ovr", "ovo")
+
+
+@dataclass(frozen=True)
+class Task:
+    """One binary task: a name, the rows of the corpus that it uses (None: all), and their responses."""
+
+    name: str
+    rows: np.ndarray | None
+    responses: np.ndarray
+
+    def corpus(self, corpus: Corpus) -> Corpus:
+        """The documents of the task with its responses."""
+        chosen = corpus if self.rows is None else corpus.take(self.rows)
+        return chosen.with_responses(self.responses)
+
+
+def tasks(corpus: Corpus, scheme: str) -> tuple[list[Task], Coding]:
+    """The binary tasks of a corpus, and the coding of all its classes.
+
+    Parameters
+    ----------
+    corpus : Corpus
+        With one label a document of two classes or more, or a table of 0/1 (several labels).
+    scheme : {"ovr", "ovo"}
+        "ovr": every class against all others (of several labels: every label). "ovo": every pair of
+        classes, on their documents alone.
+
+    Raises
+    ------
+    ValueError
+    """
+    if scheme not in SCHEMES[1:]:
+        raise ValueError(f"multiclass must be one of {', '.join(SCHEMES)}, not {scheme!r}")
+    if corpus.responses is None:
+        raise ValueError(f"multiclass={scheme} needs labels, and the corpus has none")
+    coding = code_classes(corpus.responses, corpus.response_names, one_each=True)
+    if scheme == "ovr":
+        made = [
+            Task(str(name), None, _binary(coding.y[:, c])) for c, name in enumerate(coding.classes)
+        ]
+        for task in made:
+            if len({v for v in task.responses.tolist() if v is not None}) < 2:
+                raise ValueError(f"multiclass=ovr: all documents have the same value of the label {task.name!r}")
+        return made, coding
+    if coding.task == "multilabel":
+        raise ValueError("multiclass=ovo needs one label a document; several labels take ovr or multitask")
+    made = []
+    for a, b in combinations(range(coding.n_outputs), 2):
+        rows = np.flatnonzero((coding.y[:, a] > 0) | (coding.y[:, b] > 0))
+        name = f"{coding.classes[a]} | {coding.classes[b]}"
+        made.append(Task(name, rows, _binary(coding.y[rows, b])))
+    return made, coding
+
+
+def _binary(y) -> np.ndarray:
+    """Booleans, None where missing."""
+    values = np.empty(len(y), dtype=object)
+    values[:] = [None if np.isnan(v) else bool(v > 0) for v in y]
+    return values
+
+
+@dataclass(frozen=True, eq=False)
+class Ensemble:
+    """Predictors of binary tasks, as a predictor of the classes.
+
+    Attributes
+    ----------
+    members : tuple of Predictor
+        Of each task, in the order of `tasks`.
+    names : tuple of str
+        What each task tells apart.
+    scheme : {"ovr", "ovo"}
+    coding : Coding
+        Of all classes; its y is empty.
+    """
+
+    members: tuple[Predictor, ...]
+    names: tuple[str, ...]
+    scheme: str
+    coding: Coding = field(repr=False)
+
+    def __post_init__(self):
+        n = len(self.coding.classes)
+        wanted = n if self.scheme == "ovr" else n * (n - 1) // 2
+        if not len(self.members) == len(self.names) == wanted:
+            raise ValueError(f"{self.scheme} of {n} classes has {wanted} members, {len(self.members)} given")
+
+    @property
+    def vocabulary(self) -> tuple[str, ...]:
+        return self.members[0].vocabulary
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the members' digests and the scheme, in hex."""
+        h = hashlib.sha256(f"plugsamp ensemble 1 {self.scheme}".encode())
+        for member in self.members:
+            h.update(member.digest.encode())
+        return h.hexdigest()
+
+    def with_options(self, **options) -> Ensemble:
+        """The same with other `passes`, `burn_in`, `restarts` or `seed` of every member."""
+        return replace(self, members=tuple(m.with_options(**options) for m in self.members))
+
+    def predict(self, corpus: Corpus) -> Prediction:
+        """Classes of documents.
+
+        Returns
+        -------
+        Prediction
+            ``f`` (D, C) holds a score a class: of "ovr" the linear predictor of its model; of "ovo" the
+            number of pairs that it wins, ties broken by the sum of its linear predictors. ``zbar`` and
+            ``theta`` are those of the members side by side.
+        """
+        parts = [member.predict(corpus) for member in self.members]
+        margins = np.hstack([_signed(part) for part in parts])
+        if self.scheme == "ovr":
+            f, probabilities = margins, self._normalised(parts)
+        else:
+            f, probabilities = votes(margins, len(self.coding.classes)), None
+        return replace(
+            parts[0],
+            zbar=np.hstack([part.zbar for part in parts]),
+            theta=np.hstack([part.theta for part in parts]),
+            f=f,
+            labels=self.coding.decide(f),
+            probabilities=probabilities,
+            coding=self.coding,
+        )
+
+    def _normalised(self, parts) -> np.ndarray | None:
+        """P(positive) of every member, brought to sum 1 where a document has one class."""
+        if any(part.probabilities is None for part in parts):
+            return None
+        p = np.column_stack([part.probabilities[:, -1] for part in parts])
+        return p if self.coding.task == "multilabel" else p / np.maximum(p.sum(axis=1, keepdims=True), 1e-300)
+
+
+def _signed(part: Prediction) -> np.ndarray:
+    """The linear predictor for the positive side, (D, 1); losses with an output a class have two."""
+    f = part.f
+    return f if f.shape[1] == 1 else f[:, 1:] - f[:, :1]
+
+
+def votes(margins, n_classes: int) -> np.ndarray:
+    """Scores (D, n_classes) of one-vs-one margins (D, pairs), positive for the later class of a pair.
+
+    Pairs won, plus the sum of margins squeezed into (-1/3, 1/3), which settles ties only.
+    """
+    won, sums = np.zeros((len(margins), n_classes)), np.zeros((len(margins), n_classes))
+    for p, (a, b) in enumerate(combinations(range(n_classes), 2)):
+        later = margins[:, p] > 0
+        won[:, b] += later
+        won[:, a] += ~later
+        sums[:, b] += margins[:, p]
+        sums[:, a] -= margins[:, p]
+    return won + sums / (3.0 * (np.abs(sums) + 1.0))
+
+

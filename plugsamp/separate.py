@@ -1,0 +1,115 @@
+"""Fitting the binary tasks of several classes in chains of their own, in parallel by joblib."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from plugsamp.ensembles import Ensemble, tasks
+from plugsamp.inference import Predictor
+
+
+@dataclass
+class SeparateFit:
+    """The outcome of `fit_separately`.
+
+    Attributes
+    ----------
+    predictor : Ensemble
+    trace : list of dict
+        The rows of all tasks, one task after the other, each with its ``task``.
+    topic_totals : list of ndarray (K,)
+        n_k at the end, by task.
+    seconds : float
+        Of sampling, summed over tasks.
+    n_tokens : int
+        Sampled in a sweep of all tasks.
+    """
+
+    predictor: Ensemble
+    trace: list[dict] = field(repr=False)
+    topic_totals: list[np.ndarray] = field(repr=False)
+    seconds: float = 0.0
+    n_tokens: int = 0
+
+    @property
+    def tokens_per_second(self) -> float:
+        sweeps = len(self.trace) / len(self.predictor.members)
+        return sweeps * self.n_tokens / max(self.seconds, 1e-9)
+
+
+@dataclass
+class _Member:
+    predictor: Predictor
+    trace: list[dict]
+    topic_totals: np.ndarray
+    seconds: float
+    n_tokens: int
+
+
+def fit_separately(corpus, model, scheme: str, *, seed: int, n_jobs: int = 1, **options) -> SeparateFit:
+    """Fit every task of `plugsamp.ensembles.tasks` with `plugsamp.fit`.
+
+    Parameters
+    ----------
+    corpus : Corpus
+    model : Model
+        Of each task. Class weights by name become weights of documents; "balanced" is by task.
+    scheme : {"ovr", "ovo"}
+    seed : int
+        Every task's seed is a function of it and of the task's number: not of `n_jobs`.
+    n_jobs : int
+        Processes, as joblib counts them.
+    options
+        Of `plugsamp.fit`.
+
+    Raises
+    ------
+    ValueError
+    """
+    from joblib import Parallel, delayed
+
+    if model.loss.unsupervised:
+        raise ValueError(f"multiclass={scheme} needs a loss; without one there are no classes to tell apart")
+    made, coding = tasks(corpus, scheme)
+    jobs = []
+    for number, task in enumerate(made):
+        member_seed = int(np.random.SeedSequence((seed, number)).generate_state(1)[0])
+        member_model, weights = _weighting(model, corpus, coding, number)
+        jobs.append((task.corpus(corpus.with_weights(weights)), member_model, member_seed, options))
+    members = Parallel(n_jobs=n_jobs)(delayed(_fit_member)(*job) for job in jobs)
+    return SeparateFit(
+        predictor=Ensemble(
+            members=tuple(m.predictor for m in members),
+            names=tuple(task.name for task in made),
+            scheme=scheme,
+            coding=replace(coding, y=np.empty((0, coding.n_outputs))),
+        ),
+        trace=[
+            {"task": task.name, **row} for task, m in zip(made, members, strict=True) for row in m.trace
+        ],
+        topic_totals=[m.topic_totals for m in members],
+        seconds=sum(m.seconds for m in members),
+        n_tokens=sum(m.n_tokens for m in members),
+    )
+
+
+def _fit_member(corpus, model, seed, options) -> _Member:
+    from plugsamp.fitting import fit
+
+    result = fit(corpus, model, seed=seed, **options)
+    totals = result.chain.counts.topic_totals
+    return _Member(result.predictor, result.trace, totals, result.seconds, corpus.n_tokens)
+
+
+def _weighting(model, corpus, coding, number: int):
+    """The model and the document weights of a task: classes have other names there."""
+    if not isinstance(model.class_weight, Mapping):
+        return model, corpus.weights
+    from plugsamp.response_weights import response_weights
+
+    weight = response_weights(corpus.weights, model.class_weight, coding)
+    column = None if weight is None else weight[:, number if coding.task == "multilabel" else 0]
+    return replace(model, class_weight=None), column

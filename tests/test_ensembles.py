@@ -1,0 +1,83 @@
+"""Classes as separate binary models."""
+
+import numpy as np
+import pytest
+
+import plugsamp as ps
+from plugsamp.ensembles import tasks, votes
+
+
+def corpus(labels):
+    rng = np.random.default_rng(3)
+    kinds = {label: k for k, label in enumerate(dict.fromkeys(v for v in labels if v is not None))}
+    counts = np.zeros((len(labels), 9), int)
+    for d, label in enumerate(labels):
+        words = rng.integers(0, 9, 4)
+        own = rng.integers(0, 3, 20) + 3 * kinds.get(label, 0)
+        np.add.at(counts[d], np.concatenate([words, own]), 1)
+    return ps.Corpus.from_counts(counts, responses=labels)
+
+
+LABELS = ([10, 20, 30] * 12) + [None]
+
+
+def test_one_against_the_rest_uses_all_documents():
+    made, coding = tasks(corpus(LABELS), "ovr")
+    assert [t.name for t in made] == ["10", "20", "30"]
+    assert all(t.rows is None and len(t.responses) == 37 for t in made)
+    assert made[1].responses[:3].tolist() == [False, True, False]
+    assert made[1].responses[-1] is None
+    assert coding.classes.tolist() == [10, 20, 30]
+
+
+def test_one_against_one_uses_the_documents_of_its_pair():
+    made, _ = tasks(corpus(LABELS), "ovo")
+    assert [t.name for t in made] == ["10 | 20", "10 | 30", "20 | 30"]
+    assert [len(t.rows) for t in made] == [24, 24, 24]
+    assert made[1].responses[:2].tolist() == [False, True]
+
+
+def test_votes_count_pairs_and_settle_ties_by_margin():
+    margins = np.array([[-1.0, -2.0, 3.0], [1.0, -5.0, 1.0]])  # the second: 1 beats 0, 0 beats 2, 2 beats 1
+    scores = votes(margins, 3)
+    assert np.argmax(scores, axis=1).tolist() == [0, 0]
+    assert np.round(scores[0]).tolist() == [2, 0, 1]
+    assert np.abs(scores - np.round(scores)).max() < 1 / 3
+
+
+@pytest.mark.parametrize("scheme", ["ovr", "ovo"])
+@pytest.mark.parametrize("loss", ["hinge", "gaussian"])
+def test_classes_are_learnt_and_come_back_as_they_went_in(scheme, loss):
+    train = corpus(LABELS)
+    model = ps.Model(3, loss=loss, weights=ps.priors.Normal(variance=10.0))
+    if loss == "gaussian":
+        with pytest.raises(ValueError, match="real responses"):
+            ps.fit(train, model, sweeps=4, multiclass=scheme)
+        return
+    result = ps.fit(train, model, sweeps=30, multiclass=scheme, seed=1)
+    prediction = result.predictor.predict(train)
+    assert set(prediction.labels.tolist()) <= {10, 20, 30}
+    assert (prediction.labels[:36] == np.array(LABELS[:36])).mean() > 0.8
+    again = ps.fit(train, model, sweeps=30, multiclass=scheme, seed=1, n_jobs=2)
+    assert again.predictor.digest == result.predictor.digest
+    assert [row["task"] for row in result.trace[::30]] == list(result.predictor.names)
+
+
+def test_several_labels_are_a_model_each():
+    table = np.array([[1, 0], [0, 1], [1, 1], [0, 0]] * 6)
+    rng = np.random.default_rng(0)
+    counts = np.hstack([rng.poisson(0.2 + 8 * np.repeat(table, 3, axis=1)), rng.poisson(6.0, (24, 3))])
+    made = ps.Corpus.from_counts(counts, responses=table)
+    model = ps.Model(3, loss="hinge", weights=ps.priors.Normal(variance=10.0))
+    result = ps.fit(made, model, sweeps=40, multiclass="ovr")
+    assert (result.predictor.predict(made).labels == table).mean() > 0.8
+    with pytest.raises(ValueError, match="one label a document"):
+        ps.fit(made, model, sweeps=4, multiclass="ovo")
+
+
+def test_what_is_wrong_is_said():
+    model = ps.Model(2, loss="hinge")
+    with pytest.raises(ValueError, match="multitask, ovr, ovo"):
+        ps.fit(corpus(LABELS), model, sweeps=4, multiclass="one")
+    with pytest.raises(ValueError, match="needs a loss"):
+        ps.fit(corpus(LABELS), ps.Model(2, loss="none"), sweeps=4, multiclass="ovr")
