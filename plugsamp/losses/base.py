@@ -93,6 +93,10 @@ class Loss(Configured, ABC):
         """The first values of the loss's own parameters: float64 arrays, the first axis the output."""
         return {}
 
+    def simulate_parameters(self, n_outputs: int, rng) -> dict[str, np.ndarray]:
+        """Parameters drawn from their prior, for the joint-distribution tests; `start` if none is drawn."""
+        return self.start(n_outputs)
+
     def statistics(self, f, y, weight, parameters, rng) -> np.ndarray:
         """What `update` needs of a block, as an array of fixed shape; blocks are summed in their order.
 

@@ -45,6 +45,11 @@ class Gaussian(Loss):
     def start(self, n_outputs):
         return {"variance": np.ones(n_outputs)} if self.variance == "sample" else {}
 
+    def simulate_parameters(self, n_outputs, rng):
+        if self.variance != "sample":
+            return {}
+        return {"variance": self.rate / rng.standard_gamma(self.shape, n_outputs)}
+
     def statistics(self, f, y, weight, parameters, rng):
         return np.array([weight.sum(axis=0), (weight * (y - f) ** 2).sum(axis=0)])
 

@@ -85,7 +85,7 @@ def test_a_column_that_is_not_there(table, lines, tmp_path):
 
 def test_a_value_that_is_no_number(table, lines):
     wanted = Wanted(numeric=("n",))
-    with pytest.raises(InputError, match=r"line 3: n must be a finite number, found 'NA'; values .*missing_as"):
+    with pytest.raises(InputError, match=r"line 3: n must be a finite number, found 'NA'; .*missing_as"):
         table("text,n\nball,1\nball,NA\n").for_model(wanted).read()
     values = table("text,n\nball,1\nball,NA\n", missing_as=["NA"]).for_model(wanted).read().train.fields["n"]
     assert np.isnan(values[1])
