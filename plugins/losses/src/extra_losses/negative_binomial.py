@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import ClassVar
 
 import numpy as np
+from plugsamp.random.polya_gamma import polya_gamma
 from scipy.special import betainc, expit
 
 from plugsamp.losses import Loss
 from plugsamp.losses.coding import code_real
-from plugsamp.random.polya_gamma import polya_gamma
 
 
 class NegativeBinomial(Loss):
@@ -26,7 +27,7 @@ class NegativeBinomial(Loss):
     calibrated = True
     intercept = True
     weighted = True
-    testing = {"options": {"dispersion": 2.5}, "responses": [0, 4, 1, 2, 7]}
+    testing: ClassVar[dict] = {"options": {"dispersion": 2.5}, "responses": [0, 4, 1, 2, 7]}
 
     def __init__(self, dispersion: float = 1.0):
         if not 1e-3 <= dispersion <= 1e6:

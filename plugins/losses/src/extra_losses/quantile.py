@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from plugsamp.losses import Loss
@@ -24,7 +26,7 @@ class Quantile(Loss):
     """
 
     weighted = True
-    testing = {"variants": [{"quantile": 0.3, "scale": 0.7}, {"quantile": 0.5, "scale": 0.4}]}
+    testing: ClassVar[dict] = {"variants": [{"quantile": 0.3, "scale": 0.7}, {"quantile": 0.5, "scale": 0.4}]}
 
     def __init__(self, quantile: float = 0.5, scale: float = 1.0):
         if not 0 < quantile < 1:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 from scipy.special import stdtr
 
@@ -26,7 +28,9 @@ class StudentT(Loss):
     """
 
     calibrated = True
-    testing = {"variants": [{"df": 4.0, "scale": 0.8}, {"df": 4.0, "scale": "sample", "shape": 3.0, "rate": 2.0}]}
+    testing: ClassVar[dict] = {
+        "variants": [{"df": 4.0, "scale": 0.8}, {"df": 4.0, "scale": "sample", "shape": 3.0, "rate": 2.0}]
+    }
 
     def __init__(self, df: float = 4.0, scale: float | str = "sample", shape: float = 1.0, rate: float = 1.0):
         if not 0.1 <= df <= 1e6:
