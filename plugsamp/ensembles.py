@@ -59,7 +59,9 @@ def tasks(corpus: Corpus, scheme: str) -> tuple[list[Task], Coding]:
         ]
         for task in made:
             if len({v for v in task.responses.tolist() if v is not None}) < 2:
-                raise ValueError(f"multiclass=ovr: all documents have the same value of the label {task.name!r}")
+                raise ValueError(
+                    f"multiclass=ovr: all documents have the same value of the label {task.name!r}"
+                )
         return made, coding
     if coding.task == "multilabel":
         raise ValueError("multiclass=ovo needs one label a document; several labels take ovr or multitask")
@@ -144,6 +146,7 @@ class Ensemble:
             labels=self.coding.decide(f),
             probabilities=probabilities,
             coding=self.coding,
+            predictive=None,
         )
 
     def _normalised(self, parts) -> np.ndarray | None:

@@ -38,6 +38,9 @@ def save_model(path, predictor: Predictor, model=None, overwrite: bool = False) 
     if not isinstance(predictor, Predictor):
         raise TypeError(f"a Predictor is saved, such as fit(...).predictor, not a {type(predictor).__name__}")
     arrays = {"phi": predictor.phi, "eta": predictor.eta, "alpha": predictor.alpha}
+    arrays |= {f"parameter_{name}": value for name, value in predictor.parameters.items()}
+    coding = predictor.coding
+    arrays |= {k: v for k, v in (("center", coding.center), ("scale", coding.scale)) if v is not None}
     content = {
         "plugsamp": version("plugsamp"),
         "vocabulary": list(predictor.vocabulary),
@@ -77,7 +80,14 @@ def load_model(path) -> Predictor:
             eta=arrays["eta"],
             alpha=arrays["alpha"],
             loss=_plugin_of("losses", content["loss"], path),
-            coding=Coding(np.empty((0, n_outputs)), task, classes),
+            coding=Coding(
+                np.empty((0, n_outputs)), task, classes, arrays.get("center"), arrays.get("scale")
+            ),
+            parameters={
+                name.removeprefix("parameter_"): array
+                for name, array in arrays.items()
+                if name.startswith("parameter_")
+            },
             vocabulary=tuple(content["vocabulary"]),
             covariate_names=tuple(content["covariate_names"]),
             intercept=content["intercept"],

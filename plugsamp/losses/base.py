@@ -29,7 +29,8 @@ class Loss(Configured, ABC):
     that argument.
     """
 
-    #: Whether `probabilities` are those of a real likelihood (False: scores of a pseudo-posterior).
+    #: Whether psi is a real likelihood, so that `probabilities` or `cdf` can be relied on (False: scores of
+    #: a pseudo-posterior). `log_psi` of real responses is then normalised over y: it measures predictions.
     calibrated: ClassVar[bool] = False
     #: Whether an intercept is part of the default design (MODEL section 4).
     intercept: ClassVar[bool] = False

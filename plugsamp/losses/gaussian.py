@@ -55,7 +55,8 @@ class Gaussian(Loss):
 
     def update(self, parameters, total, rng):
         n, squares = total
-        drawn = (self.rate + 0.5 * squares) / rng.standard_gamma(self.shape + 0.5 * n)
+        with np.errstate(divide="ignore", over="ignore"):  # a gamma of a tiny shape can be 0
+            drawn = (self.rate + 0.5 * squares) / rng.standard_gamma(self.shape + 0.5 * n)
         parameters["variance"][:] = np.clip(drawn, SMALLEST, LARGEST)
 
     def augment(self, f, y, rng, weight=None, parameters=None):

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 from plugsamp.random.polya_gamma import polya_gamma
-from scipy.special import betainc, expit
+from scipy.special import betainc, expit, gammaln
 
 from plugsamp.losses import Loss
 from plugsamp.losses.coding import code_real
@@ -50,7 +50,9 @@ class NegativeBinomial(Loss):
         return 0.5 * weight * (y - r), polya_gamma(weight * (y + r), f, rng)
 
     def log_psi(self, y, f):
-        return y * f - (y + self.dispersion) * np.logaddexp(0.0, f)
+        r = self.dispersion
+        ways = gammaln(y + r) - gammaln(r) - gammaln(y + 1.0)
+        return ways + y * f - (y + r) * np.logaddexp(0.0, f)
 
     # -- for prediction and for the tests
 

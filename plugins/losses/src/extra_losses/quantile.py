@@ -44,7 +44,8 @@ class Quantile(Loss):
         return omega * y + share * (self.quantile - 0.5), omega
 
     def log_psi(self, y, f):
-        return -(0.5 * np.abs(y - f) + (self.quantile - 0.5) * (y - f)) / self.scale
+        q, scale = self.quantile, self.scale
+        return np.log(q * (1.0 - q) / scale) - (0.5 * np.abs(y - f) + (q - 0.5) * (y - f)) / scale
 
     # what follows is for prediction and for the tests
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import stdtr
+from scipy.special import gammaln, stdtr
 
 from plugsamp.losses import Loss
 from plugsamp.losses.coding import code_real
@@ -50,8 +50,9 @@ class StudentT(Loss):
         return omega * y, omega
 
     def log_psi(self, y, f, parameters=None):
-        scale = self._scale(parameters)
-        return -0.5 * (self.df + 1.0) * np.log1p(((y - f) / scale) ** 2 / self.df) - np.log(scale)
+        scale, df = self._scale(parameters), self.df
+        constant = gammaln(0.5 * (df + 1.0)) - gammaln(0.5 * df) - 0.5 * np.log(np.pi * df)
+        return constant - np.log(scale) - 0.5 * (df + 1.0) * np.log1p(((y - f) / scale) ** 2 / df)
 
     # -- the scale, where it is drawn
 
