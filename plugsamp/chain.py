@@ -16,6 +16,7 @@ from plugsamp.blas import single_thread
 from plugsamp.checks import whole
 from plugsamp.columns import Columns
 from plugsamp.corpus import Corpus
+from plugsamp.design import Design, Fixed
 from plugsamp.errors import InputWarning
 from plugsamp.kernels.base import Kernel
 from plugsamp.model import Model
@@ -24,7 +25,7 @@ from plugsamp.random.draws import Purpose, stream
 from plugsamp.registry import resolve
 from plugsamp.response_weights import response_weights
 from plugsamp.state import State
-from plugsamp.weights import Design, check_update
+from plugsamp.weights import check_update
 
 #: The token kernels hold weights in single precision.
 LARGEST_WEIGHT = 1e37
@@ -95,7 +96,7 @@ class Chain:
         of processor. 0 is a seed.
     init : array_like (N,) of int, optional
         The first topics; by default drawn uniformly.
-    weight_update : {"auto", "block", "coordinate"}
+    weight_update : {"auto", "block", "mixed", "coordinate"}
         How the weights are drawn (`plugsamp.weights`).
     weight_passes : int
         Passes of the coordinate update in a sweep.
@@ -161,6 +162,7 @@ class Chain:
             model, self.state, self.kernel.sampler(self.state), y, self.response_weights, self.columns,
             self.parameters, self.prior_state, self.seed, weight_update, weight_passes,
         )  # fmt: skip
+        self._fixed = None  # the columns of the design that no sweep changes, once they are needed
         self.backend.start(self.phases)
         self.sweep = 0
         self._start(init)
@@ -172,11 +174,9 @@ class Chain:
         self.model.check_weighted(weight)
         return weight
 
-    def _covariates(self) -> np.ndarray | None:
+    def _covariates(self) -> np.ndarray | sparse.csr_array | None:
         x = self.corpus.covariates
-        if x is None or x.shape[1] == 0:
-            return None
-        return np.ascontiguousarray(x, dtype=float)
+        return None if x is None or x.shape[1] == 0 else x
 
     def _start(self, init) -> None:
         state = self.state
@@ -292,10 +292,10 @@ class Chain:
 
     def _design(self) -> Design:
         indptr, topics, counts = self.state.doc_topic()
-        return Design(
-            indptr, topics, counts, np.diff(self.state.offsets), self.state.n_topics,
-            covariates=self.covariates, intercept=self.intercept,
-        )  # fmt: skip
+        if self._fixed is None:
+            self._fixed = Fixed(self.covariates, self.intercept, self.state.n_documents)
+        lengths = np.diff(self.state.offsets)
+        return Design(indptr, topics, counts, lengths, self.state.n_topics, covariates=self._fixed)
 
     def _spread_weights(self) -> None:
         state = self.state

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from plugsamp.chain import Chain, NonFinite
 from plugsamp.checks import whole
 from plugsamp.corpus import Corpus
+from plugsamp.covariates.encoder import Encoder
+from plugsamp.covariates.options import Covariates
 from plugsamp.inference import PosteriorKeeper, Predictor
 from plugsamp.model import Model
 from plugsamp.separate import SeparateFit, fit_separately
@@ -58,6 +60,7 @@ def fit(
     weight_passes: int = 1,
     supervised: str = "joint",
     second_step: SecondStep | None = None,
+    covariates: Covariates | Encoder | None = None,
     multiclass: str = "multitask",
     n_jobs: int = 1,
     observers: Iterable[Callable[[Mapping], object]] = (),
@@ -83,6 +86,9 @@ def fit(
         "two_step" learns the topics without the responses, then the weights on the topic proportions of
         the documents, as `second_step` says (by default with the loss and the weight prior of the model).
     second_step : SecondStep, optional
+    covariates : Covariates or Encoder, optional
+        Columns and words of the corpus as covariates, beside those that it has; the predictor makes them
+        of new documents too.
     multiclass : {"multitask", "ovr", "ovo"}
         Several classes share topics in one chain, or are separate chains, one a class against the rest
         or one a pair of classes (`plugsamp.ensembles`).
@@ -119,6 +125,13 @@ def fit(
         )
     if model is None:
         model = Model(50, loss="none" if corpus.responses is None else "hinge")
+    if not isinstance(covariates, Covariates | Encoder | None):
+        raise TypeError(f"covariates must be a Covariates, not {type(covariates).__name__}")
+    encoder = covariates
+    if isinstance(covariates, Covariates):
+        # without responses they play no part
+        used = bool(covariates) and not model.loss.unsupervised
+        encoder = covariates.fit(corpus) if used else None
     if multiclass != "multitask":
         if init is not None:
             raise ValueError("init is for one chain; separate chains (multiclass=ovr, ovo) start at random")
@@ -126,9 +139,12 @@ def fit(
             corpus, model, multiclass, observers, seed=seed, n_jobs=n_jobs, kernel=kernel, backend=backend,
             sweeps=sweeps, burn_in=burn_in, thin=thin, weight_update=weight_update,
             weight_passes=weight_passes, supervised=supervised, second_step=second_step,
+            covariates=encoder,
         )  # fmt: skip
     if supervised not in ("joint", "two_step"):
         raise ValueError(f'supervised must be "joint" or "two_step", not {supervised!r}')
+    if encoder is not None:
+        corpus = encoder.transform(corpus)
     separate = supervised == "two_step" and not model.loss.unsupervised
     if separate:
         model.coding(corpus)  # what is wrong with the responses is said before the first step
@@ -162,6 +178,8 @@ def fit(
             predictor, proportions.mean(), corpus, model, second_step or SecondStep(), seed,
             method=weight_update, passes=weight_passes,
         )  # fmt: skip
+    if encoder is not None:
+        predictor = replace(predictor, encoder=encoder)
     return Fit(chain, predictor, trace, seconds)
 
 

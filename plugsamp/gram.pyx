@@ -64,12 +64,15 @@ def transpose(const int64_t[::1] indptr, const int32_t[::1] topics, const double
     return bool(sorted_rows)
 
 
-def predictor(const int64_t[::1] indptr, const int32_t[::1] topics, const double[::1] values,
-              const double[:, ::1] dense, const double[:, ::1] weights, double[:, ::1] out):
-    """out (D, L) = u_d . weights (J, L), topics first and then the dense columns, L a multiple of 8."""
+def predictor(const int64_t[::1] indptr, const int32_t[::1] columns, const double[::1] values,
+              const double[:, ::1] dense, const double[:, ::1] weights, double[:, ::1] out, bint add=False):
+    """out (D, L) = u_d . weights (J, L), sparse columns first and then the dense, L a multiple of 8.
+
+    With ``add``, out += the same.
+    """
     cdef Py_ssize_t n_documents = indptr.shape[0] - 1
     cdef Py_ssize_t n_dense = dense.shape[1]
-    cdef Py_ssize_t n_topics = weights.shape[0] - n_dense
+    cdef Py_ssize_t n_sparse = weights.shape[0] - n_dense
     cdef Py_ssize_t width = weights.shape[1]
     cdef Py_ssize_t d, block, q
     cdef int64_t p
@@ -77,12 +80,35 @@ def predictor(const int64_t[::1] indptr, const int32_t[::1] topics, const double
     with nogil:
         for d in range(n_documents):
             for block in range(0, width, 8):
-                total = d_set(0.0)
+                total = d_load(&out[d, block]) if add else d_set(0.0)
                 for p in range(indptr[d], indptr[d + 1]):
-                    total = d_add(total, d_mul(d_set(values[p]), d_load(&weights[topics[p], block])))
+                    total = d_add(total, d_mul(d_set(values[p]), d_load(&weights[columns[p], block])))
                 for q in range(n_dense):
-                    total = d_add(total, d_mul(d_set(dense[d, q]), d_load(&weights[n_topics + q, block])))
+                    total = d_add(total, d_mul(d_set(dense[d, q]), d_load(&weights[n_sparse + q, block])))
                 d_store(&out[d, block], total)
+
+
+def moments(const int64_t[::1] column_ptr, const int32_t[::1] column_documents,
+            const double[::1] column_values, const double[:, ::1] dense, const double[:, ::1] kappa,
+            double[:, ::1] linear):
+    """linear (J, 8) = sum_d kappa_dc u_d, sparse columns first and then the dense, of kappa (D, 8)."""
+    cdef Py_ssize_t n_sparse = column_ptr.shape[0] - 1
+    cdef Py_ssize_t n_dense = dense.shape[1]
+    cdef Py_ssize_t n_documents = kappa.shape[0]
+    cdef Py_ssize_t j, d
+    cdef int64_t e
+    cdef d8 b
+    with nogil:
+        for j in range(n_sparse):
+            b = d_set(0.0)
+            for e in range(column_ptr[j], column_ptr[j + 1]):
+                b = d_add(b, d_mul(d_load(&kappa[column_documents[e], 0]), d_set(column_values[e])))
+            d_store(&linear[j, 0], b)
+        for j in range(n_dense):
+            b = d_set(0.0)
+            for d in range(n_documents):
+                b = d_add(b, d_mul(d_load(&kappa[d, 0]), d_set(dense[d, j])))
+            d_store(&linear[n_sparse + j, 0], b)
 
 
 def gram(const int64_t[::1] indptr, const int32_t[::1] topics, const double[::1] values,
@@ -140,64 +166,63 @@ def gram(const int64_t[::1] indptr, const int32_t[::1] topics, const double[::1]
 def coordinate(const int64_t[::1] column_ptr, const int32_t[::1] column_documents,
                const double[::1] column_values, const double[:, ::1] dense,
                const double[:, ::1] omega, double[:, ::1] residual, const double[:, ::1] prior,
-               const double[:, :, ::1] noise, double[:, ::1] curvature, double[:, ::1] weights):
-    """Gibbs passes over the coordinates of the weights of 8 outputs (paper 000, section 3.4).
+               const double[:, ::1] noise, double[:, ::1] curvature, bint known, double[:, ::1] weights):
+    """A Gibbs pass over the coordinates of the weights of 8 outputs (paper 000, section 3.4).
 
     ``residual`` (D, 8) is kappa - omega f and follows the weights (J, 8); ``prior`` (J, 8) holds prior
-    precisions, ``noise`` (passes, J, 8) standard normals, ``curvature`` (J, 8) is scratch for
-    sum_d omega_d u_dj^2, which no pass changes.
+    precisions, ``noise`` (J, 8) standard normals, ``curvature`` (J, 8) sum_d omega_d u_dj^2, which no
+    pass changes: it is filled unless ``known``.
 
     With it, mu_j = sum_d u_dj residual_d + curvature_j eta_j, tau_j = prior_j + curvature_j.
     """
-    cdef Py_ssize_t n_topics = column_ptr.shape[0] - 1
+    cdef Py_ssize_t n_sparse = column_ptr.shape[0] - 1
     cdef Py_ssize_t n_documents = residual.shape[0]
     cdef Py_ssize_t n_dense = dense.shape[1]
-    cdef Py_ssize_t step, j, l, d, q
+    cdef Py_ssize_t j, l, d, q
     cdef int64_t e
     cdef d8 mu, c, delta, u, change
     cdef double moments[8]
     cdef double steps[8]
     cdef double tau, new
     with nogil:
-        for step in range(noise.shape[0]):
-            for j in range(n_topics + n_dense):
-                mu = d_set(0.0)
-                q = j - n_topics
-                if step > 0:  # the curvature is known
-                    if q < 0:
-                        for e in range(column_ptr[j], column_ptr[j + 1]):
-                            d = column_documents[e]
-                            mu = d_add(mu, d_mul(d_load(&residual[d, 0]), d_set(column_values[e])))
-                    else:
-                        for d in range(n_documents):
-                            mu = d_add(mu, d_mul(d_load(&residual[d, 0]), d_set(dense[d, q])))
-                else:
-                    c = d_set(0.0)
-                    if q < 0:
-                        for e in range(column_ptr[j], column_ptr[j + 1]):
-                            d = column_documents[e]
-                            u = d_set(column_values[e])
-                            mu = d_add(mu, d_mul(d_load(&residual[d, 0]), u))
-                            c = d_add(c, d_mul(d_load(&omega[d, 0]), d_mul(u, u)))
-                    else:
-                        for d in range(n_documents):
-                            u = d_set(dense[d, q])
-                            mu = d_add(mu, d_mul(d_load(&residual[d, 0]), u))
-                            c = d_add(c, d_mul(d_load(&omega[d, 0]), d_mul(u, u)))
-                    d_store(&curvature[j, 0], c)
-                d_store(moments, mu)
-                for l in range(8):
-                    tau = prior[j, l] + curvature[j, l]
-                    new = (moments[l] + curvature[j, l] * weights[j, l]) / tau + noise[step, j, l] / sqrt(tau)
-                    steps[l] = new - weights[j, l]
-                    weights[j, l] = new
-                delta = d_load(steps)
+        for j in range(n_sparse + n_dense):
+            mu = d_set(0.0)
+            q = j - n_sparse
+            if known:
                 if q < 0:
                     for e in range(column_ptr[j], column_ptr[j + 1]):
                         d = column_documents[e]
-                        change = d_mul(d_load(&omega[d, 0]), d_mul(d_set(column_values[e]), delta))
-                        d_store(&residual[d, 0], d_sub(d_load(&residual[d, 0]), change))
+                        mu = d_add(mu, d_mul(d_load(&residual[d, 0]), d_set(column_values[e])))
                 else:
                     for d in range(n_documents):
-                        change = d_mul(d_load(&omega[d, 0]), d_mul(d_set(dense[d, q]), delta))
-                        d_store(&residual[d, 0], d_sub(d_load(&residual[d, 0]), change))
+                        mu = d_add(mu, d_mul(d_load(&residual[d, 0]), d_set(dense[d, q])))
+            else:
+                c = d_set(0.0)
+                if q < 0:
+                    for e in range(column_ptr[j], column_ptr[j + 1]):
+                        d = column_documents[e]
+                        u = d_set(column_values[e])
+                        mu = d_add(mu, d_mul(d_load(&residual[d, 0]), u))
+                        c = d_add(c, d_mul(d_load(&omega[d, 0]), d_mul(u, u)))
+                else:
+                    for d in range(n_documents):
+                        u = d_set(dense[d, q])
+                        mu = d_add(mu, d_mul(d_load(&residual[d, 0]), u))
+                        c = d_add(c, d_mul(d_load(&omega[d, 0]), d_mul(u, u)))
+                d_store(&curvature[j, 0], c)
+            d_store(moments, mu)
+            for l in range(8):
+                tau = prior[j, l] + curvature[j, l]
+                new = (moments[l] + curvature[j, l] * weights[j, l]) / tau + noise[j, l] / sqrt(tau)
+                steps[l] = new - weights[j, l]
+                weights[j, l] = new
+            delta = d_load(steps)
+            if q < 0:
+                for e in range(column_ptr[j], column_ptr[j + 1]):
+                    d = column_documents[e]
+                    change = d_mul(d_load(&omega[d, 0]), d_mul(d_set(column_values[e]), delta))
+                    d_store(&residual[d, 0], d_sub(d_load(&residual[d, 0]), change))
+            else:
+                for d in range(n_documents):
+                    change = d_mul(d_load(&omega[d, 0]), d_mul(d_set(dense[d, q]), delta))
+                    d_store(&residual[d, 0], d_sub(d_load(&residual[d, 0]), change))

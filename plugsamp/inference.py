@@ -11,6 +11,7 @@ import numpy as np
 
 from plugsamp.checks import whole
 from plugsamp.corpus import Corpus
+from plugsamp.covariates.encoder import Encoder
 from plugsamp.dispatch import load
 from plugsamp.losses.base import Loss
 from plugsamp.losses.coding import Coding
@@ -141,6 +142,8 @@ class Predictor:
         Independent chains of so many passes over each document, averaged: with many topics one chain
         stays in one mode of the document's posterior.
     seed : int
+    encoder : Encoder, optional
+        Makes the covariates of documents from their columns and words.
     parameters : dict of float64 arrays (S, C, ...)
         The kept draws of the loss's own parameters, by name; without them there are labels alone.
 
@@ -162,6 +165,7 @@ class Predictor:
     burn_in: int = BURN_IN
     restarts: int = RESTARTS
     seed: int = 0
+    encoder: Encoder | None = None
     parameters: dict[str, np.ndarray] = field(default_factory=dict)
 
     def __post_init__(self):
@@ -242,6 +246,8 @@ class Predictor:
                 data = name.encode("utf-8", "surrogatepass")
                 h.update(len(data).to_bytes(8, "little") + data)
             h.update(b"end")
+        if self.encoder is not None:
+            h.update(self.encoder.digest.encode())
         # Only what there is, so that models without them keep the digest that they were saved with.
         extra = {f"parameter {name}": v for name, v in self.parameters.items()}
         extra |= {"center": self.coding.center, "scale": self.coding.scale}
@@ -282,7 +288,8 @@ class Predictor:
         Raises
         ------
         ValueError
-            Where the model has covariates and the corpus not the same ones.
+            Where the model has covariates and the corpus not the same ones, nor the columns of which they
+            are made.
         """
         if not isinstance(corpus, Corpus):
             raise TypeError(
@@ -325,22 +332,27 @@ class Predictor:
                 return predictive.mean()
         return self.loss.decide(f, self.coding)
 
-    def _covariates(self, corpus) -> np.ndarray | None:
+    def _covariates(self, corpus):
+        """An array, or CSR where the corpus' are, in the model's order."""
         if not self.covariate_names:
             return None
+        if self.encoder is not None:
+            corpus = self.encoder.transform(corpus)
         if corpus.covariates is None:
             raise ValueError(
                 f"the model was fitted with covariates ({', '.join(self.covariate_names)}), "
                 "the documents have none"
             )
         found = tuple(corpus.covariate_names)
-        missing = [name for name in self.covariate_names if name not in found]
+        if found == self.covariate_names:
+            return corpus.covariates
+        place = {name: i for i, name in enumerate(found)}
+        missing = [name for name in self.covariate_names if name not in place]
         if missing:
             raise ValueError(
                 f"the documents lack the covariate {missing[0]!r}; they have {', '.join(found) or 'none'}"
             )
-        columns = [found.index(name) for name in self.covariate_names]
-        return np.asarray(corpus.covariates, dtype=float)[:, columns]
+        return corpus.covariates[:, [place[name] for name in self.covariate_names]]
 
     def _known(self, corpus) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Tokens in the model's words, sorted within each document; offsets; tokens left out."""

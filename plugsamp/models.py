@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from plugsamp import registry
+from plugsamp.covariates.encoder import Encoder
 from plugsamp.inference import Predictor
 from plugsamp.losses.coding import Coding
 from plugsamp.storage import StorageError, decode_labels, encode_labels, read_folder, write_folder
@@ -55,6 +56,9 @@ def save_model(path, predictor: Predictor, model=None, overwrite: bool = False) 
         "loss": plugin_record("losses", predictor.loss),
         "digest": predictor.digest,
     }
+    if predictor.encoder is not None:
+        parts, content["encoder"] = predictor.encoder.data()
+        arrays |= {f"encoder_{name}": values for name, values in parts.items()}
     if model is not None:
         arrays["beta"] = np.asarray(model.beta)
         content["weights"] = plugin_record("priors", model.weights)
@@ -95,12 +99,24 @@ def load_model(path) -> Predictor:
             burn_in=content["burn_in"],
             restarts=content["restarts"],
             seed=content["seed"],
+            encoder=_encoder_of(arrays, content.get("encoder"), path),
         )
     except KeyError as error:
         raise StorageError(f"{path} is incomplete: its manifest lacks {error}") from None
     if predictor.digest != content["digest"]:
         raise StorageError(f"{path} is damaged: its parts do not make the model that was saved")
     return predictor
+
+
+def _encoder_of(arrays, content, path) -> Encoder | None:
+    if content is None:
+        return None
+    prefix = "encoder_"
+    parts = {name.removeprefix(prefix): a for name, a in arrays.items() if name.startswith(prefix)}
+    try:
+        return Encoder.of(parts, content)
+    except (TypeError, ValueError, AttributeError) as error:
+        raise StorageError(f"{path} is damaged: its covariates cannot be read ({error})") from None
 
 
 def plugin_record(group: str, value) -> dict:

@@ -13,11 +13,12 @@ import numpy as np
 
 from plugsamp.blas import single_thread
 from plugsamp.columns import Columns
+from plugsamp.design import Design
 from plugsamp.losses.base import BoundLoss, Loss
 from plugsamp.losses.coding import Coding, filled
 from plugsamp.priors.base import WeightPrior
 from plugsamp.random.draws import Purpose, stream
-from plugsamp.weights import Design, update_outputs
+from plugsamp.weights import update_outputs
 
 #: Names of regressions: the model's own, and linear models of scikit-learn.
 REGRESSIONS = ("same", "linear_svc", "logistic_regression", "ridge")

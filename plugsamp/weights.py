@@ -7,128 +7,29 @@ Lambda_c = Lambda0_c + sum_d omega_dc u_d u_d^T and linear term b_c = sum_d kapp
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import lapack
 
 from plugsamp.blas import single_thread
 from plugsamp.checks import whole
 from plugsamp.columns import Columns
+from plugsamp.design import LANES, Design, no_columns
 from plugsamp.dispatch import load
+from plugsamp.memory import available_bytes
+from plugsamp.precision import Factor, WeightError
 from plugsamp.priors.base import WeightPrior
 from plugsamp.random.draws import Purpose, stream
 
 _compiled = load("plugsamp.gram")
 
 #: Outputs are drawn in groups of this many, one vector of doubles.
-GROUP = 8
+GROUP = LANES
 
 #: Up to this many features a joint draw is worth its price (see `tools/bench_weights.py`).
 BLOCK_LIMIT = 400
 
-METHODS = ("auto", "block", "coordinate")
+#: Unit Gram matrices that a design keeps.
+SHARED = 16
 
-
-class WeightError(ArithmeticError):
-    """The weights of an output cannot be drawn; the message names the output and the reason."""
-
-
-class Design:
-    """The features u of all documents: topic proportions (sparse), covariates and intercept (dense).
-
-    Columns are in the order of eta: topics, covariates, intercept. Not changed once made.
-
-    Parameters
-    ----------
-    indptr : int (D+1,)
-    topics : int (nnz,)
-        Topics present in each document, in any order, each at most once a document.
-    counts : int (nnz,)
-        n_dk.
-    lengths : int (D,)
-        N_d. An empty document has zbar = 0.
-    n_topics : int
-    covariates : float64 (D, P), optional
-    intercept : bool
-        Append a column of ones.
-
-    Attributes
-    ----------
-    indptr, topics, values : int64 (D+1,), int32 (nnz,), float64 (nnz,)
-        Topic proportions n_dk / N_d by document, topics ascending.
-    column_ptr, column_documents, column_positions, column_values
-        The same by topic, documents ascending; positions point into the row form.
-    dense : float64 (D, P) or (D, P+1)
-
-    Raises
-    ------
-    ValueError
-        For arrays that do not fit together.
-    """
-
-    def __init__(self, indptr, topics, counts, lengths, n_topics, covariates=None, intercept=False):
-        self.n_topics, self.intercept = int(n_topics), bool(intercept)
-        self.indptr = np.ascontiguousarray(indptr, dtype=np.int64)
-        self.topics = np.ascontiguousarray(topics, dtype=np.int32)
-        sizes = np.diff(self.indptr)
-        if len(self.indptr) < 1 or self.indptr[0] != 0 or self.indptr[-1] != len(topics) or (sizes < 0).any():
-            raise ValueError("design: indptr must ascend from 0 to the number of entries")
-        if len(counts) != len(topics):
-            raise ValueError(f"design: {len(counts)} counts for {len(topics)} topics")
-        if len(lengths) != len(sizes):
-            raise ValueError(f"design: {len(lengths)} lengths for {len(sizes)} documents")
-        if len(topics) and (self.topics.min() < 0 or self.topics.max() >= n_topics):
-            raise ValueError(f"design: topics must lie in 0..{n_topics - 1}")
-        lengths = np.asarray(lengths, dtype=float)
-        inverse = np.divide(1.0, lengths, out=np.zeros(len(sizes)), where=lengths > 0)
-        self.values = counts * np.repeat(inverse, sizes)
-        self.dense = _dense(covariates, intercept, len(sizes))
-        if not self._transpose():
-            order = np.lexsort((self.topics, np.repeat(np.arange(len(sizes)), sizes)))
-            self.topics, self.values = self.topics[order], self.values[order]
-            if not self._transpose():
-                raise ValueError("design: a topic occurs twice in one document")
-
-    def _transpose(self) -> bool:
-        """Fill the column form; False where some row's topics do not ascend."""
-        n = len(self.topics)
-        self.column_ptr = np.empty(self.n_topics + 1, dtype=np.int64)
-        self.column_documents = np.empty(n, dtype=np.int32)
-        self.column_positions = np.empty(n, dtype=np.int64)
-        self.column_values = np.empty(n)
-        return _compiled.transpose(
-            self.indptr, self.topics, self.values,
-            self.column_ptr, self.column_documents, self.column_positions, self.column_values,
-        )  # fmt: skip
-
-    @property
-    def n_documents(self) -> int:
-        return len(self.indptr) - 1
-
-    @property
-    def n_features(self) -> int:
-        """J = K + P, and one more with an intercept."""
-        return self.n_topics + self.dense.shape[1]
-
-    def predictor(self, eta) -> np.ndarray:
-        """f = u eta^T, float64 (D, C), from weights (C, J); sums in a fixed order."""
-        eta = np.asarray(eta, dtype=float)
-        n_outputs = len(eta)
-        padded = np.zeros((self.n_features, -(-n_outputs // GROUP) * GROUP))
-        padded[:, :n_outputs] = eta.T
-        out = np.empty((self.n_documents, padded.shape[1]))
-        _compiled.predictor(self.indptr, self.topics, self.values, self.dense, padded, out)
-        return np.ascontiguousarray(out[:, :n_outputs])
-
-
-def _dense(covariates, intercept, n_documents) -> np.ndarray:
-    columns = []
-    if covariates is not None:
-        covariates = np.asarray(covariates, dtype=float)
-        if covariates.ndim != 2 or len(covariates) != n_documents:
-            raise ValueError(f"design: covariates of shape {covariates.shape} for {n_documents} documents")
-        columns.append(covariates)
-    if intercept:
-        columns.append(np.ones((n_documents, 1)))
-    return np.ascontiguousarray(np.hstack(columns)) if columns else np.empty((n_documents, 0))
+METHODS = ("auto", "block", "mixed", "coordinate")
 
 
 def check_update(method: str, passes: int) -> None:
@@ -138,19 +39,27 @@ def check_update(method: str, passes: int) -> None:
     whole("weight_passes", passes, 1)
 
 
-def choose_method(method: str, n_features: int) -> str:
-    """The method that "auto" stands for: joint draws as long as their K^3 costs little.
+def choose_method(method: str, n_joint: int, n_single: int = 0) -> str:
+    """The method that "auto" stands for: joint draws as long as their J^3 costs little.
+
+    Parameters
+    ----------
+    method : str
+    n_joint, n_single : int
+        Topics, dense covariates and intercept; sparse covariates.
 
     Raises
     ------
     ValueError
-        For a name that is none of "auto", "block" and "coordinate".
+        For a name that is none of the methods.
     """
     if method not in METHODS:
         raise ValueError(f"weight_update must be one of {', '.join(METHODS)}, not {method!r}")
     if method != "auto":
         return method
-    return "block" if n_features <= BLOCK_LIMIT else "coordinate"
+    if n_joint + n_single <= BLOCK_LIMIT:
+        return "block"
+    return "mixed" if n_single and n_joint <= BLOCK_LIMIT else "coordinate"
 
 
 def groups(n_outputs: int) -> list[np.ndarray]:
@@ -192,39 +101,56 @@ def update_outputs(
     columns : Columns
     seed, sweep : int
         Key of the streams.
-    method : {"auto", "block", "coordinate"}
-        A joint draw by Cholesky, or Gibbs passes over single weights (paper 000, section 3.4).
+    method : {"auto", "block", "mixed", "coordinate"}
+        A joint draw of all weights by Cholesky; a joint draw of all but the sparse covariates' weights,
+        and Gibbs passes over those one by one; or such passes over all (paper 000, section 3.4).
     passes : int
-        Passes of "coordinate".
+        Passes over single weights.
 
     Raises
     ------
     WeightError
         Non-finite kappa or omega, or a precision matrix that is not positive definite even after a
-        jitter of 1e-10 of its mean diagonal.
+        jitter (`plugsamp.precision`).
     ValueError
-        For an unknown method or a number of passes below 1.
+        For an unknown method or a number of passes below 1, or a joint draw too large for the memory.
     """
     check_update(method, passes)
-    method = choose_method(method, design.n_features)
+    method = choose_method(method, len(design.joint), len(design.single))
+    if method == "block":
+        design = design.joined()
+    if method != "coordinate":
+        _check_size(len(design.joint))
     outputs = np.asarray(outputs, dtype=np.int64)
     for start in range(0, len(outputs), GROUP):
         chosen = outputs[start : start + GROUP]
         _check_finite("kappa", kappa, chosen)
         _check_finite("omega", omega, chosen)
-        precisions = np.array([prior.precision(prior_state, int(c), columns) for c in chosen])
-        rngs = [stream(seed, Purpose.WEIGHTS, sweep, int(c)) for c in chosen]
-        if method == "block":
-            drawn = _draw_block(design, kappa, omega, chosen, precisions, rngs)
+        group = _Group(design, kappa, omega, eta, chosen, prior, prior_state, columns)
+        group.rngs = [stream(seed, Purpose.WEIGHTS, sweep, int(c)) for c in chosen]
+        if method == "coordinate":
+            group.coordinate(passes, joint=True)
         else:
-            drawn = _draw_coordinate(design, kappa, omega, eta, chosen, precisions, rngs, passes)
-        for c, weights in zip(chosen.tolist(), drawn, strict=True):
+            group.draw_joint()
+            if len(design.single):
+                group.coordinate(passes, joint=False)
+        for lane, c in enumerate(chosen.tolist()):
+            weights = group.weights[:, lane]
             if not np.isfinite(weights).all():
                 raise WeightError(
                     f"output {c}: weight {int(np.argmin(np.isfinite(weights)))} is not finite after its "
                     f"{method} update (largest omega {np.max(omega[:, c]):.3g})"
                 )
             eta[c] = weights
+
+
+def _check_size(n_joint: int) -> None:
+    wanted, free = 8 * GROUP * n_joint**2, available_bytes()
+    if free is not None and wanted > free:
+        raise ValueError(
+            f"weight_update: a joint draw of {n_joint:,} weights takes {wanted / 2**30:.1f} GB of memory, "
+            f'and {free / 2**30:.1f} GB are free; take "coordinate" or "auto"'
+        )
 
 
 def _check_finite(name, values, chosen) -> None:
@@ -245,86 +171,132 @@ def _lanes(values, chosen) -> np.ndarray:
 def gram(design: Design, kappa, omega, chosen) -> tuple[np.ndarray, np.ndarray]:
     """sum_d omega_dc u_d u_d^T (J, J, GROUP), upper triangles, and sum_d kappa_dc u_d (J, GROUP).
 
-    The last axis holds the outputs `chosen`, then zeros. Where omega is one number for all documents
-    (Gaussian, DO-probit), one matrix would serve all outputs observed on the same documents: such a
-    shortcut belongs here.
+    Of the joint columns, in their order. The last axis holds the outputs `chosen`, then zeros.
     """
-    precision = np.zeros((design.n_features, design.n_features, GROUP))
-    linear = np.zeros((design.n_features, GROUP))
+    return _gram(design, _lanes(kappa, chosen), _lanes(omega, chosen))
+
+
+def _gram(design, kappa, omega):
+    t, n = design.topics, len(design.joint)
+    precision, linear = np.zeros((n, n, GROUP)), np.zeros((n, GROUP))
     _compiled.gram(
-        design.indptr,
-        design.topics,
-        design.values,
-        design.column_ptr,
-        design.column_documents,
-        design.column_positions,
-        design.dense,
-        _lanes(kappa, chosen),
-        _lanes(omega, chosen),
-        np.empty(design.n_topics, dtype=np.int64),
-        precision,
-        linear,
-    )
+        t.indptr, t.columns, t.values, t.column_ptr, t.column_documents, t.column_positions,
+        design.dense, kappa, omega, np.empty(t.n_columns, dtype=np.int64), precision, linear,
+    )  # fmt: skip
     return precision, linear
 
 
-def _draw_block(design, kappa, omega, chosen, precisions, rngs) -> list[np.ndarray]:
-    matrices, linear = gram(design, kappa, omega, chosen)
-    drawn = []
-    with single_thread():
+class _Group:
+    """Up to eight outputs whose weights are drawn together, each in a lane of its own."""
+
+    def __init__(self, design, kappa, omega, eta, chosen, prior, prior_state, columns):
+        self.design, self.chosen = design, chosen
+        self.kappa, self.omega = _lanes(kappa, chosen), _lanes(omega, chosen)
+        self.weights = _lanes(eta.T, chosen)
+        self.prior = np.ones_like(self.weights)
         for lane, c in enumerate(chosen.tolist()):
-            matrix = np.ascontiguousarray(matrices[:, :, lane])
-            noise = rngs[lane].standard_normal(len(matrix))
-            drawn.append(draw_gaussian(matrix, precisions[lane], linear[:, lane], noise, c))
-    return drawn
+            self.prior[:, lane] = prior.precision(prior_state, c, columns)
+
+    def draw_joint(self) -> None:
+        """Draw the weights of the joint columns given those of the single ones."""
+        design, kappa = self.design, self.kappa
+        if len(design.single):
+            kappa = np.zeros_like(kappa)
+            design.add_single(self.weights[design.single], kappa)
+            kappa *= self.omega
+            np.subtract(self.kappa, kappa, out=kappa)
+        prior = self.prior[design.joint]
+        levels = [_level(self.omega[:, lane]) for lane in range(len(self.chosen))]
+        linear = matrices = None
+        if None in levels:
+            matrices, linear = _gram(design, kappa, self.omega)
+        else:
+            linear = np.empty((len(design.joint), GROUP))
+            t = design.topics
+            _compiled.moments(
+                t.column_ptr, t.column_documents, t.column_values, design.dense, kappa, linear
+            )
+        units = unit_grams(design, [level[1] for level in levels if level is not None])
+        drawn = np.zeros((len(design.joint), GROUP))
+        with single_thread():
+            for lane, c in enumerate(self.chosen.tolist()):
+                own = np.ascontiguousarray(prior[:, lane])
+                if levels[lane] is None:
+                    factor = Factor(np.ascontiguousarray(matrices[:, :, lane]), own, c)
+                else:
+                    scale, pattern = levels[lane]
+                    factor = self._shared_factor(pattern, units[pattern], scale, own, c)
+                noise = self.rngs[lane].standard_normal(len(own))
+                drawn[:, lane] = factor.draw(np.ascontiguousarray(linear[:, lane]), noise)
+        self.weights[design.joint] = drawn
+
+    def _shared_factor(self, pattern, unit, scale, prior, output):
+        """The factor of scale * unit + diag(prior); the last one is kept, for outputs that agree in all."""
+        key = (pattern, scale, prior.tobytes())
+        if self.design.last_factor[0] != key:
+            self.design.last_factor = key, Factor(scale * unit, prior, output)
+        return self.design.last_factor[1]
+
+    def coordinate(self, passes: int, *, joint: bool) -> None:
+        """Gibbs passes over single weights: of all columns, or of the single ones alone."""
+        design = self.design
+        parts = [(design.sparse, no_columns(design.n_documents), design.single)] if len(design.single) else []
+        if joint:
+            parts.insert(0, (design.topics, design.dense, design.joint))
+        residual = np.zeros_like(self.kappa)
+        design.add_joint(self.weights[design.joint], residual)
+        design.add_single(self.weights[design.single], residual)
+        residual *= self.omega
+        np.subtract(self.kappa, residual, out=residual)
+        work = []
+        for columns, dense, where in parts:
+            weights = self.weights[where]
+            work.append((columns, dense, self.prior[where], np.empty_like(weights), weights))
+        for number in range(passes):
+            for columns, dense, prior, curvature, weights in work:
+                noise = np.zeros_like(weights)
+                for lane, rng in enumerate(self.rngs):
+                    noise[:, lane] = rng.standard_normal(len(weights))
+                _compiled.coordinate(
+                    columns.column_ptr, columns.column_documents, columns.column_values, dense,
+                    self.omega, residual, prior, noise, curvature, number > 0, weights,
+                )  # fmt: skip
+        for (_, _, where), (*_, weights) in zip(parts, work, strict=True):
+            self.weights[where] = weights
 
 
-def draw_gaussian(matrix, prior, linear, noise, output: int) -> np.ndarray:
-    """Lambda^-1 b + L^-T noise, where Lambda = matrix + diag(prior) = L L^T.
+def _level(omega) -> tuple[float, bytes] | None:
+    """The one value of omega (D,) besides 0, and the documents that have it; None if it has several.
 
-    Only the upper triangle of `matrix` (J, J) is read; `matrix` is overwritten.
+    A function of the output's own omega, so that whether its Gram matrix is shared never depends on
+    what other outputs hold.
     """
-    diagonal = np.einsum("ii->i", matrix)
-    diagonal += prior
-    # The transpose of a C array is a Fortran array without a copy: its lower triangle is filled.
-    factor, failed = lapack.dpotrf(matrix.T, lower=1, clean=0)
-    if failed:
-        diagonal += 1e-10 * diagonal.mean()
-        factor, failed = lapack.dpotrf(matrix.T, lower=1, clean=0)
-    if failed:
-        raise WeightError(
-            f"output {output}: the precision matrix of its weights is not positive definite at weight "
-            f"{failed - 1}, also with jitter (diagonal from {diagonal.min():.3g} to {diagonal.max():.3g})"
-        )
-    half, _ = lapack.dtrtrs(factor, linear, lower=1)
-    drawn, _ = lapack.dtrtrs(factor, half + noise, lower=1, trans=1)
-    return drawn
+    value = float(omega.max(initial=0.0))
+    if value == 0.0 or omega.min() < 0:
+        return None
+    present = omega == value
+    if not (present | (omega == 0.0)).all():
+        return None
+    return value, np.packbits(present).tobytes()
 
 
-def _draw_coordinate(design, kappa, omega, eta, chosen, precisions, rngs, passes) -> np.ndarray:
-    size = len(chosen)
-    weights = np.zeros((design.n_features, GROUP))
-    weights[:, :size] = eta[chosen].T
-    prior = np.ones_like(weights)
-    prior[:, :size] = precisions.T
-    noise = np.zeros((passes, *weights.shape))
-    for lane, rng in enumerate(rngs):
-        noise[:, :, lane] = rng.standard_normal((passes, len(weights)))
-    residual = np.empty((design.n_documents, GROUP))
-    _compiled.predictor(design.indptr, design.topics, design.values, design.dense, weights, residual)
-    lanes = _lanes(omega, chosen)
-    residual *= lanes
-    np.subtract(_lanes(kappa, chosen), residual, out=residual)
-    _compiled.coordinate(
-        design.column_ptr,
-        design.column_documents,
-        design.column_values,
-        design.dense,
-        lanes,
-        residual,
-        prior,
-        noise,
-        np.empty_like(weights),
-        weights,
-    )
-    return weights[:, :size].T
+def unit_grams(design: Design, patterns) -> dict[bytes, np.ndarray]:
+    """sum u_d u_d^T over the documents of each pattern, (J, J), upper triangles.
+
+    Where omega is one number for all documents that are observed (Gaussian, DO-probit), this matrix
+    serves every output observed on the same documents. It is kept with the design while it is used.
+    """
+    known = design.shared
+    missing = [p for p in dict.fromkeys(patterns) if p not in known]
+    if len(known) + len(missing) > SHARED:
+        known = design.shared = {p: known[p] for p in patterns if p in known}
+    for start in range(0, len(missing), GROUP):
+        some = missing[start : start + GROUP]
+        omega = np.zeros((design.n_documents, GROUP))
+        for lane, pattern in enumerate(some):
+            bits = np.unpackbits(np.frombuffer(pattern, np.uint8), count=design.n_documents)
+            omega[:, lane] = bits
+        matrices, _ = _gram(design, np.zeros_like(omega), omega)
+        for lane, pattern in enumerate(some):
+            known[pattern] = np.ascontiguousarray(matrices[:, :, lane])
+    return known

@@ -8,17 +8,10 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from plugsamp.columns import Columns
+from plugsamp.design import Design
+from plugsamp.precision import WeightError, draw_gaussian
 from plugsamp.priors.normal import Normal
-from plugsamp.weights import (
-    GROUP,
-    Design,
-    WeightError,
-    choose_method,
-    draw_gaussian,
-    gram,
-    groups,
-    update_outputs,
-)
+from plugsamp.weights import GROUP, choose_method, gram, groups, update_outputs
 
 PRIOR = Normal(variance=2.0, intercept_variance=50.0)
 
@@ -51,8 +44,8 @@ def update(design, kappa, omega, eta, outputs, seed=0, sweep=0, **options):
 
 
 def columns(design):
-    n_covariates = design.dense.shape[1] - design.intercept
-    return Columns(design.n_topics, n_covariates, design.intercept)
+    intercept = bool(design.dense.shape[1]) and bool((design.dense[:, -1] == 1.0).all())
+    return Columns(design.n_topics, design.n_features - design.n_topics - intercept, intercept)
 
 
 SHAPES = [
@@ -175,8 +168,8 @@ def test_without_responses_or_without_tokens_the_prior_is_drawn(method):
 def test_topics_of_a_row_may_come_in_any_order():
     tidy = Design([0, 3, 5], [0, 2, 3, 1, 2], [1, 2, 3, 4, 5], [6, 9], 4)
     mixed = Design([0, 3, 5], [3, 0, 2, 2, 1], [3, 1, 2, 5, 4], [6, 9], 4)
-    for name in ("topics", "values", "column_ptr", "column_documents", "column_positions", "column_values"):
-        assert np.array_equal(getattr(tidy, name), getattr(mixed, name)), name
+    for name in ("columns", "values", "column_ptr", "column_documents", "column_positions", "column_values"):
+        assert np.array_equal(getattr(tidy.topics, name), getattr(mixed.topics, name)), name
 
 
 @pytest.mark.parametrize(

@@ -6,18 +6,23 @@ import logging
 import platform
 import shutil
 import sys
+import warnings
 from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 
+import numpy as np
+
 from plugsamp.checks import whole
 from plugsamp.commands.hydra_app import Interrupted
+from plugsamp.errors import InputWarning
 from plugsamp.evaluation import evaluate
 from plugsamp.fitting import Fit, fit, kept_sweeps
 from plugsamp.losses.none import NoLoss
 from plugsamp.model import Model
 from plugsamp.models import save_model
 from plugsamp.progress import Progress, duration, quantity
+from plugsamp.readers.base import Wanted
 from plugsamp.runfolder import TraceFile, write_json, write_predictions
 from plugsamp.summary import plain_table, rich_table, topics
 from plugsamp.weights import check_update
@@ -53,8 +58,12 @@ def check(settings, chosen: Mapping) -> Model:
 
 def run(settings, chosen: Mapping, model: Model, folder: Path) -> float | None:
     """Read, fit, evaluate, write the run folder and show the outcome; the main metric is returned."""
-    train, test = chosen["corpus"].read()
+    reader = chosen["corpus"].for_model(wanted(settings, model))
+    train, test = reader.read()
     log.info("%s", described(train, test))
+    if test is None:
+        how = "corpus.test_size=0.2 keeps out a fifth" if hasattr(reader, "test_size") else "see the reader"
+        log.info("no test documents were kept out, so only training documents are scored; %s", how)
     if train.responses is None and not isinstance(model.loss, NoLoss):
         raise ValueError(
             "the documents have no labels; choose loss=none, or say where the labels are (corpus options)"
@@ -82,6 +91,25 @@ def run(settings, chosen: Mapping, model: Model, folder: Path) -> float | None:
     return metrics["main"]
 
 
+def wanted(settings, model: Model) -> Wanted:
+    """What the reader should know of the model."""
+    if model.loss.unsupervised:
+        return Wanted("none")
+    covariates = settings.covariates
+    return Wanted(_responses_of(model.loss), covariates.numeric, covariates.categorical)
+
+
+def _responses_of(loss) -> str:
+    """Whether a loss takes numbers as real responses or as classes: asked of the loss itself."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", InputWarning)
+            task = loss.code(np.array([1.0, 2.0, 3.0])).task
+    except (ValueError, TypeError):
+        return "any"
+    return {"real": "real", "count": "real", "binary": "classes", "multiclass": "classes"}.get(task, "any")
+
+
 def _fit(settings, chosen, model, train, folder: Path) -> Fit:
     with TraceFile(folder / "trace.csv") as trace, Progress(settings.sweeps, train.n_tokens) as progress:
         try:
@@ -96,6 +124,7 @@ def _fit(settings, chosen, model, train, folder: Path) -> Fit:
                 thin=settings.thin,
                 weight_update=settings.weight_update,
                 weight_passes=settings.weight_passes,
+                covariates=settings.covariates,
                 observers=(trace, progress),
             )
         except KeyboardInterrupt:
