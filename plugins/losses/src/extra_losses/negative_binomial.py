@@ -6,11 +6,11 @@ from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
-from plugsamp.random.polya_gamma import polya_gamma
 from scipy.special import betainc, expit, gammaln
 
 from plugsamp.losses import Loss
 from plugsamp.losses.coding import code_real
+from plugsamp.random.polya_gamma import polya_gamma
 
 
 class NegativeBinomial(Loss):
