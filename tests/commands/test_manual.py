@@ -21,8 +21,8 @@ def test_every_option_is_documented(at):
 
     from plugsamp.commands.fit import Predict, Settings
     from plugsamp.commands.manual import _documented
+    from plugsamp.covariates import Covariates
     from plugsamp.second_step import SecondStep
-from plugsamp.covariates import Covariates
 
     documented = {key: text for _, entries in _documented() for key, text in entries}
     wanted = {f.name for f in fields(Settings) if f.name not in ("predict", "covariates", "second_step")}
