@@ -16,6 +16,7 @@ from plugsamp.blas import single_thread
 from plugsamp.checks import whole
 from plugsamp.columns import Columns
 from plugsamp.corpus import Corpus
+from plugsamp.design import Design, Fixed
 from plugsamp.errors import InputWarning
 from plugsamp.kernels.base import Kernel
 from plugsamp.model import Model
@@ -24,7 +25,6 @@ from plugsamp.random.draws import Purpose, stream
 from plugsamp.registry import resolve
 from plugsamp.response_weights import response_weights
 from plugsamp.state import State
-from plugsamp.design import Design, Fixed
 from plugsamp.weights import check_update
 
 #: The token kernels hold weights in single precision.

@@ -250,7 +250,8 @@ class Design:
         """out (D, L) += the single columns' part of f."""
         if self.sparse is not None:
             s = self.sparse
-            _compiled.predictor(s.indptr, s.columns, s.values, no_columns(self.n_documents), weights, out, True)
+            dense = no_columns(self.n_documents)
+            _compiled.predictor(s.indptr, s.columns, s.values, dense, weights, out, True)
 
 
 def no_columns(n_documents: int) -> np.ndarray:

@@ -13,11 +13,11 @@ import numpy as np
 
 from plugsamp.blas import single_thread
 from plugsamp.columns import Columns
+from plugsamp.design import Design
 from plugsamp.losses.base import BoundLoss, Loss
 from plugsamp.losses.coding import Coding, filled
 from plugsamp.priors.base import WeightPrior
 from plugsamp.random.draws import Purpose, stream
-from plugsamp.design import Design
 from plugsamp.weights import update_outputs
 
 #: Names of regressions: the model's own, and linear models of scikit-learn.

@@ -148,8 +148,8 @@ def _check_size(n_joint: int) -> None:
     wanted, free = 8 * GROUP * n_joint**2, available_bytes()
     if free is not None and wanted > free:
         raise ValueError(
-            f"weight_update: a joint draw of {n_joint:,} weights takes {wanted / 2**30:.1f} GB of memory, and "
-            f'{free / 2**30:.1f} GB are free; take "coordinate" or "auto"'
+            f"weight_update: a joint draw of {n_joint:,} weights takes {wanted / 2**30:.1f} GB of memory, "
+            f'and {free / 2**30:.1f} GB are free; take "coordinate" or "auto"'
         )
 
 
