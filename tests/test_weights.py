@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -10,7 +12,7 @@ from threadpoolctl import threadpool_limits
 from plugsamp import weights
 from plugsamp.columns import Columns
 from plugsamp.design import Design
-from plugsamp.precision import WeightError, draw_gaussian
+from plugsamp.precision import SMALLEST_PIVOT, Factor, WeightError, draw_orthogonal
 from plugsamp.priors.normal import Normal
 from plugsamp.weights import GROUP, choose_method, gram, groups, update_outputs
 
@@ -77,9 +79,10 @@ def test_gaussian_draw_is_mean_plus_a_root_of_the_covariance():
     root = rng.normal(size=(5, 5))
     matrix, prior, linear = root @ root.T, rng.gamma(1.0, size=5), rng.normal(size=5)
     precision = matrix + np.diag(prior)
-    mean = draw_gaussian(np.triu(matrix), prior, linear, np.zeros(5), 0)
+    factor = Factor(np.triu(matrix), prior)
+    mean = factor.draw(linear, np.zeros(5))
     np.testing.assert_allclose(mean, np.linalg.solve(precision, linear), rtol=1e-10)
-    half = np.array([draw_gaussian(np.triu(matrix), prior, linear, e, 0) - mean for e in np.eye(5)]).T
+    half = np.array([factor.draw(linear, e) - mean for e in np.eye(5)]).T
     np.testing.assert_allclose(half @ half.T, np.linalg.inv(precision), rtol=1e-9)
 
 
@@ -211,9 +214,80 @@ def test_bad_numbers_are_named():
     assert (eta == 0).all()
 
 
-def test_a_matrix_that_misses_definiteness_by_rounding_is_helped_once():
-    drawn = draw_gaussian(np.triu(np.ones((3, 3))), np.full(3, -1e-14), np.ones(3), np.zeros(3), 0)
-    assert np.isfinite(drawn).all()
+def exactly(u, omega, kappa, prior):
+    """Mean and covariance in rational numbers."""
+    rational = np.vectorize(Fraction, otypes=[object])
+    u, omega, kappa, prior = rational(u), rational(omega), rational(kappa), rational(prior)
+    n = u.shape[1]
+    precision = u.T @ (omega[:, None] * u) + rational(np.eye(n)) * prior
+    rows = np.hstack([precision, (u.T @ kappa)[:, None], rational(np.eye(n))])
+    for i in range(n):
+        rows[i] /= rows[i, i]
+        for k in range(n):
+            if k != i:
+                rows[k] -= rows[k, i] * rows[i]
+    solved = rows[:, n:].astype(float)
+    return solved[:, 0], solved[:, 1:]
+
+
+SPREAD = 10.0 ** np.linspace(-16, 16, 6)
+
+
+@pytest.mark.parametrize(
+    "level, prior, orthogonal",
+    [
+        (1.0, np.ones(6), False),
+        (1.0, SPREAD, False),
+        (1e8, SPREAD[::-1], False),
+        (1e4, np.full(6, 1e-2), False),
+        (1e12, np.full(6, 1e-2), True),  # topics add up to the intercept: only the prior tells them apart
+        (1e16, np.full(6, 1e-2), True),
+        (1e6, np.full(6, 1e-12), True),
+    ],
+)
+def test_draws_keep_the_digits_of_extreme_precisions(level, prior, orthogonal):
+    rng = np.random.default_rng(8)
+    counts = rng.multinomial(32, rng.dirichlet(np.ones(5)), size=25)
+    u = np.hstack([counts / 32, np.ones((25, 1))])  # of powers of two, so that topics add up to 1 exactly
+    omega = level * rng.gamma(1.0, size=25)
+    omega[3] = 0.0
+    kappa = omega * (u @ rng.normal(size=6)) + np.sqrt(omega) * rng.normal(size=25)
+    kappa[3] = 2.0
+    mean, covariance = exactly(u, omega, kappa, prior)
+    deviation = np.sqrt(np.diag(covariance))
+    factor = Factor(u.T @ (omega[:, None] * u), prior)
+    assert (factor.pivot < SMALLEST_PIVOT) == orthogonal
+
+    def draw(linear, noise):
+        if orthogonal:
+            pieces = [(u[:9], omega[:9], linear * kappa[:9]), (u[9:], omega[9:], linear * kappa[9:])]
+            return draw_orthogonal(pieces, prior, noise)
+        return factor.draw(linear * (u.T @ kappa), noise)
+
+    assert (np.abs(draw(1.0, np.zeros(6)) - mean) < 1e-6 * deviation).all()
+    root = np.array([draw(0.0, e) for e in np.eye(6)]).T
+    assert (np.abs(root @ root.T - covariance) < 1e-6 * np.outer(deviation, deviation)).all()
+
+
+@pytest.mark.parametrize("constant", [False, True])
+def test_an_update_resolves_what_only_the_prior_determines(constant):
+    design, u, _, omega = problem(60, n_outputs=1, intercept=True)
+    omega = np.full_like(omega, 1e14) if constant else 1e14 * omega
+    omega[u[:, :4].sum(1) == 0] = 0.0  # without tokens, they would tell the intercept from the topics
+    truth = np.random.default_rng(3).normal(size=u.shape[1])
+    kappa = omega * (u @ truth)[:, None]
+    prior = Normal(variance=4.0, intercept_variance=4.0)
+    eta, kept = np.zeros((1, 5)), []
+    for sweep in range(600):
+        update_outputs(design, kappa, omega, eta, [0], prior, {}, columns(design), 0, sweep)
+        kept.append(eta[0].copy())
+    # The topics against the intercept: variance 4 on each of five weights, so 4 along the unit vector.
+    free = np.array([1, 1, 1, 1, -1]) / np.sqrt(5)
+    along = np.array(kept) @ free
+    assert abs(along.mean()) < 5 * 2 / np.sqrt(600)
+    assert abs(along.var() / 4 - 1) < 0.3
+    seen = u[omega[:, 0] > 0]
+    np.testing.assert_allclose(seen @ np.array(kept).T, (seen @ truth)[:, None] + np.zeros(600), atol=1e-5)
 
 
 def test_methods():

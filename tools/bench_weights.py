@@ -93,7 +93,8 @@ def words(counts, kappa, omega, n_words, nnz=1_100_000):
     eta = np.zeros((n_outputs, len(columns)))
 
     def update(method):
-        update_outputs(design, kappa, omega, eta, range(n_outputs), prior, state, columns, 0, 0, method=method)
+        options = {"method": method}
+        update_outputs(design, kappa, omega, eta, range(n_outputs), prior, state, columns, 0, 0, **options)
 
     def shrink():
         for c in range(n_outputs):
