@@ -19,6 +19,7 @@ __getattr__, __dir__, __all__ = attach(
     {
         "Chain": "plugsamp.chain",
         "Corpus": "plugsamp.corpus",
+        "Covariates": "plugsamp.covariates.options",
         "Fit": "plugsamp.fitting",
         "InputError": "plugsamp.errors",
         "Model": "plugsamp.model",

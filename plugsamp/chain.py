@@ -174,11 +174,9 @@ class Chain:
         self.model.check_weighted(weight)
         return weight
 
-    def _covariates(self) -> np.ndarray | None:
+    def _covariates(self) -> np.ndarray | sparse.csr_array | None:
         x = self.corpus.covariates
-        if x is None or x.shape[1] == 0:
-            return None
-        return np.ascontiguousarray(x, dtype=float)
+        return None if x is None or x.shape[1] == 0 else x
 
     def _start(self, init) -> None:
         state = self.state

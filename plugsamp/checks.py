@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import numbers
+from collections.abc import Mapping
 
 import numpy as np
 import scipy.sparse as sp
 
+from plugsamp.counts import entries
 from plugsamp.errors import InputError
 
 
@@ -23,6 +26,19 @@ def whole(name: str, value, least: int = 0, most: int | None = None) -> int:
         limits = f"a whole number, {least} or more" if most is None else f"from {least:,} to {most:,}"
         raise ValueError(f"{name} must be {limits}, not {value!r}")
     return value
+
+
+def number_of(value) -> float:
+    """A raw value as a number: NaN where missing (None, blank), infinity where it is no finite number."""
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return math.nan
+    try:
+        if isinstance(value, str) and ("_" in value or not value.isascii()):
+            return math.inf  # float() would take them
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return math.inf
+    return math.inf if math.isnan(number) and isinstance(value, str) else number  # "nan" is no number
 
 
 def names_of(names, size: int, argument: str, what: str, of: str) -> tuple[str, ...]:
@@ -103,23 +119,101 @@ def typed_array(values) -> np.ndarray:
     return array
 
 
-def covariates_of(values, n_documents: int) -> np.ndarray:
+def covariates_of(values, n_documents: int):
+    """Finite numbers (D, P), dense or CSR, read-only; a copy."""
+    if sp.issparse(values):
+        return _sparse_covariates(values, n_documents)
     try:
-        array = np.asarray(values, dtype=np.float64)
+        array = np.array(values, dtype=np.float64, order="C")
     except (TypeError, ValueError) as error:
         raise InputError(f"covariates must be numbers: {error}") from None
     if array.ndim != 2:
         raise InputError(f"covariates need 2 dimensions (documents, covariates), {array.ndim} found")
-    if len(array) != n_documents:
-        raise InputError(f"there are covariates of {len(array)} documents for {n_documents} documents")
+    _check_documents(len(array), n_documents)
     if not np.isfinite(array).all():
         row, column = np.argwhere(~np.isfinite(array))[0]
-        raise InputError(
-            f"covariate {array[row, column]} at row {row}, column {column} is not a finite number"
-        )
-    array = array.copy()
-    array.flags.writeable = False
-    return array
+        _refuse_covariate(array[row, column], row, column)
+    return frozen(array)
+
+
+def _sparse_covariates(values, n_documents: int) -> sp.csr_array:
+    if values.ndim != 2:
+        raise InputError(f"covariates need 2 dimensions (documents, covariates), {values.ndim} found")
+    # Verified before SciPy's compiled code, which trusts its indices, sees them.
+    rows, columns, data, shape = entries(values)
+    _check_documents(shape[0], n_documents)
+    if data.dtype.kind not in "biuf":
+        raise InputError(f"covariates must be numbers, found values of type {data.dtype}")
+    data = data.astype(np.float64)
+    finite = np.isfinite(data)
+    if not finite.all():
+        first = int(np.argmin(finite))
+        _refuse_covariate(data[first], rows[first], columns[first])
+    matrix = sp.coo_array((data, (rows, columns)), shape=shape).tocsr()
+    matrix.sum_duplicates()
+    matrix.eliminate_zeros()
+    return frozen(matrix)
+
+
+def _check_documents(found: int, n_documents: int) -> None:
+    if found != n_documents:
+        raise InputError(f"there are covariates of {found} documents for {n_documents} documents")
+
+
+def _refuse_covariate(value, row, column):
+    raise InputError(f"covariate {value} at row {row}, column {column} is not a finite number")
+
+
+def fields_of(fields: Mapping, n_documents: int) -> dict[str, np.ndarray]:
+    """Columns of raw values by name: float64 (NaN is missing), or objects (None is missing); read-only."""
+    if not isinstance(fields, Mapping):
+        raise InputError(f"fields must be a mapping of names to columns, not {type(fields).__name__}")
+    names_of(fields, len(fields), "fields", "field", "columns")
+    return {str(name): _field(str(name), values, n_documents) for name, values in fields.items()}
+
+
+def _field(name: str, values, n_documents: int) -> np.ndarray:
+    if isinstance(values, str | bytes | dict | set) or not hasattr(values, "__len__"):
+        raise InputError(f"field {name!r} must be a sequence of values, not {type(values).__name__}")
+    if len(values) != n_documents:
+        raise InputError(f"field {name!r} has {len(values)} values for {n_documents} documents")
+    if isinstance(values, np.ndarray) and values.dtype.kind in "iuf" and values.ndim == 1:
+        array = values.astype(np.float64)
+        if np.isinf(array).any():
+            raise InputError(f"field {name!r} of document {int(np.argmax(np.isinf(array)))} is infinite")
+        return frozen(array)
+    array = np.empty(n_documents, dtype=object)
+    for row, value in enumerate(values):
+        array[row] = _field_value(name, value, row)
+    return frozen(array)
+
+
+def _field_value(name: str, value, row: int):
+    value = value.item() if isinstance(value, np.generic) else value
+    if value is None or isinstance(value, bool | int):
+        return value
+    if isinstance(value, float):
+        if np.isinf(value):
+            raise InputError(f"field {name!r} of document {row} is infinite")
+        return None if np.isnan(value) else value
+    if isinstance(value, str):
+        check_text([value], f"value of field {name!r},")
+        return str(value)
+    if isinstance(value, list | tuple | np.ndarray) and all(isinstance(v, str) for v in value):
+        check_text(value, f"value of field {name!r},")
+        return tuple(map(str, value))
+    raise InputError(
+        f"field {name!r} of document {row} must be text, a number, true or false, a list of texts or "
+        f"missing, found {value!r}"
+    )
+
+
+def frozen(values):
+    """The array, or the parts of the CSR matrix, made read-only."""
+    parts = (values.indptr, values.indices, values.data) if sp.issparse(values) else (values,)
+    for part in parts:
+        part.flags.writeable = False
+    return values
 
 
 def weights_of(values, n_documents: int) -> np.ndarray:
@@ -163,6 +257,11 @@ def hash_values(h, values):
         h.update(b"none")
         return
     h.update(repr(values.shape).encode())
+    if sp.issparse(values):
+        h.update(b"sparse")
+        for part, kind in ((values.indptr, "<i8"), (values.indices, "<i8"), (values.data, "<f8")):
+            h.update(part.astype(kind).tobytes())
+        return
     kind = values.dtype.kind
     if kind in "biuf":
         h.update(kind.replace("u", "i").encode())

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from functools import cached_property
+from types import MappingProxyType
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,6 +14,8 @@ from plugsamp import memory
 from plugsamp.checks import (
     column_names,
     covariates_of,
+    fields_of,
+    frozen,
     hash_strings,
     hash_values,
     names_of,
@@ -41,13 +45,16 @@ class Corpus:
     responses : array (D,) or (D, C), optional
         Labels (text, integers, booleans) or real numbers, one a document; or several columns: 0/1
         indicators of labels, or several real responses. None and NaN are missing.
-    covariates : array (D, P), optional
-        Finite numbers.
+    covariates : array or sparse matrix (D, P), optional
+        Finite numbers. Sparse ones are kept as CSR.
     ids : sequence of D different strings, optional
         By default the numbers of the documents, from 0.
     response_names, covariate_names : sequences of C and P different strings, optional
     weights : sequence of D numbers, optional
         How much the responses of each document count, 0 or more; by default 1 (the words all count 1).
+    fields : mapping of str to sequence of D values, optional
+        Columns as they were read, of which `plugsamp.covariates.Covariates` makes covariates: numbers
+        (NaN is missing), or texts, numbers, booleans and lists of texts (None is missing).
     require_tokens : bool
         False takes a corpus in which no document has a token (documents to predict).
 
@@ -74,6 +81,7 @@ class Corpus:
         covariate_names=None,
         *,
         weights=None,
+        fields: Mapping | None = None,
         n_words: int | None = None,
         require_tokens: bool = True,
     ):
@@ -101,7 +109,7 @@ class Corpus:
         parts = (indptr.astype(np.int64), pairs % max(n_words, 1), counts, (len(offsets) - 1, n_words))
         self._set(
             parts, responses, vocabulary, covariates, ids, response_names, covariate_names, require_tokens,
-            weights=weights,
+            weights=weights, fields=fields,
         )  # fmt: skip
 
     @classmethod
@@ -116,6 +124,7 @@ class Corpus:
         covariate_names=None,
         *,
         weights=None,
+        fields: Mapping | None = None,
         require_tokens: bool = True,
     ) -> Corpus:
         """From a document by word matrix of counts.
@@ -125,14 +134,15 @@ class Corpus:
         X : sparse matrix or array, or dense array (D, V)
             Whole numbers from 0 to 2147483647 of any numeric type; it is not changed. Stored zeros
             are not tokens; entries for the same place are summed, with one warning.
-        responses, vocabulary, covariates, ids, response_names, covariate_names, weights, require_tokens
+        responses, vocabulary, covariates, ids, response_names, covariate_names
+        weights, fields, require_tokens
             As for `Corpus`.
         """
         self = cls.__new__(cls)
         parts = canonical(X)
         self._set(
             parts, responses, vocabulary, covariates, ids, response_names, covariate_names, require_tokens,
-            weights=weights,
+            weights=weights, fields=fields,
         )  # fmt: skip
         return self
 
@@ -148,6 +158,7 @@ class Corpus:
         require_tokens,
         unknown=None,
         weights=None,
+        fields=None,
     ):
         indptr, indices, data, (n_documents, n_words) = parts
         if n_documents == 0:
@@ -182,15 +193,16 @@ class Corpus:
         if self.covariates is not None and covariate_names is None:
             state["covariate_names"] = tuple(f"x{p}" for p in range(self.covariates.shape[1]))
         state["weights"] = None if weights is None else weights_of(weights, n_documents)
+        state["_fields"] = fields_of(fields or {}, n_documents)
         state["n_unknown"] = _frozen(np.zeros(n_documents) if unknown is None else unknown, np.int64)
 
     def __setattr__(self, name, value):
         raise AttributeError(f"a Corpus is immutable: {name} cannot be set; build another one")
 
     def __setstate__(self, state):
-        for value in state.values():
-            if isinstance(value, np.ndarray):
-                value.flags.writeable = False  # pickling forgets it
+        for value in (*state.values(), *state["_fields"].values()):
+            if isinstance(value, np.ndarray) or sp.issparse(value):
+                frozen(value)  # pickling forgets it
         self.__dict__.update(state)
 
     def __getstate__(self):
@@ -198,6 +210,11 @@ class Corpus:
 
     def __repr__(self) -> str:
         return f"<Corpus of {self.n_documents} documents, {self.n_words} words, {self.n_tokens} tokens>"
+
+    @property
+    def fields(self) -> Mapping[str, np.ndarray]:
+        """Columns as they were read, float64 or object arrays (D,) by name."""
+        return MappingProxyType(self._fields)
 
     @property
     def n_tokens(self) -> int:
@@ -306,6 +323,28 @@ class Corpus:
         )
         return self._like(canonical(kept), slice(None), vocabulary, unknown)
 
+    def with_covariates(self, covariates, names) -> Corpus:
+        """The same documents with further covariates, after those that they have.
+
+        Parameters
+        ----------
+        covariates : array or sparse matrix (D, P)
+        names : sequence of P strings
+        """
+        names = tuple(names)
+        if self.covariates is not None:
+            parts = [self.covariates, covariates]
+            if any(sp.issparse(part) for part in parts):
+                covariates = sp.hstack(list(map(sp.csr_array, parts)), format="csr")
+            else:
+                covariates = np.hstack(parts)
+            names = (*self.covariate_names, *names)
+        new = type(self).__new__(type(self))
+        new.__dict__.update(self.__dict__)
+        new.__dict__["covariates"] = covariates_of(covariates, self.n_documents)
+        new.__dict__["covariate_names"] = column_names(new.covariates, names, "covariate")
+        return new
+
     def _like(self, parts, rows, vocabulary, unknown) -> Corpus:
         new = type(self).__new__(type(self))
         new._set(
@@ -319,6 +358,7 @@ class Corpus:
             require_tokens=False,
             unknown=unknown,
             weights=None if self.weights is None else self.weights[rows],
+            fields={name: values[rows] for name, values in self._fields.items()},
         )
         return new
 
@@ -334,6 +374,9 @@ class Corpus:
             hash_values(h, values)
         if self.weights is not None:
             hash_values(h, self.weights)
+        for name in sorted(self._fields):
+            hash_strings(h, (name,))
+            hash_values(h, self._fields[name])
         return h.hexdigest()
 
     def vocabulary_digest(self) -> str:
@@ -344,6 +387,4 @@ class Corpus:
 
 
 def _frozen(array, dtype) -> np.ndarray:
-    array = np.array(array, dtype=dtype, order="C")
-    array.flags.writeable = False
-    return array
+    return frozen(np.array(array, dtype=dtype, order="C"))

@@ -250,8 +250,8 @@ class Design:
         """out (D, L) += the single columns' part of f."""
         if self.sparse is not None:
             s = self.sparse
-            dense = no_columns(self.n_documents)
-            _compiled.predictor(s.indptr, s.columns, s.values, dense, weights, out, True)
+            nothing = no_columns(self.n_documents)
+            _compiled.predictor(s.indptr, s.columns, s.values, nothing, weights, out, True)
 
 
 def no_columns(n_documents: int) -> np.ndarray:

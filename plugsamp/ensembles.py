@@ -48,8 +48,6 @@ def tasks(corpus: Corpus, scheme: str) -> tuple[list[Task], Coding]:
     ------
     ValueError
     """
-    if scheme not in SCHEMES[1:]:
-        raise ValueError(f"multiclass must be one of {', '.join(SCHEMES)}, not {scheme!r}")
     if corpus.responses is None:
         raise ValueError(f"multiclass={scheme} needs labels, and the corpus has none")
     coding = code_classes(corpus.responses, corpus.response_names, one_each=True)
@@ -59,7 +57,9 @@ def tasks(corpus: Corpus, scheme: str) -> tuple[list[Task], Coding]:
         ]
         for task in made:
             if len({v for v in task.responses.tolist() if v is not None}) < 2:
-                raise ValueError(f"multiclass=ovr: all documents have the same value of the label {task.name!r}")
+                raise ValueError(
+                    f"multiclass=ovr: all documents have the same value of the label {task.name!r}"
+                )
         return made, coding
     if coding.task == "multilabel":
         raise ValueError("multiclass=ovo needs one label a document; several labels take ovr or multitask")
@@ -116,6 +116,16 @@ class Ensemble:
             h.update(member.digest.encode())
         return h.hexdigest()
 
+    def member_codings(self) -> list[Coding]:
+        """Of every member what its two sides are called, for those who read its weights."""
+        names = [str(c) for c in self.coding.classes]
+        if self.scheme == "ovr":
+            sides = [(f"not {name}", name) for name in names]
+        else:
+            sides = list(combinations(names, 2))
+        empty = np.empty((0, 1))
+        return [Coding(empty, "binary", np.array(pair, dtype=object)) for pair in sides]
+
     def with_options(self, **options) -> Ensemble:
         """The same with other `passes`, `burn_in`, `restarts` or `seed` of every member."""
         return replace(self, members=tuple(m.with_options(**options) for m in self.members))
@@ -144,6 +154,7 @@ class Ensemble:
             labels=self.coding.decide(f),
             probabilities=probabilities,
             coding=self.coding,
+            predictive=None,
         )
 
     def _normalised(self, parts) -> np.ndarray | None:

@@ -36,15 +36,25 @@ class Evaluation:
 
     def table(self) -> dict:
         """Arguments of `plugsamp.runfolder.write_predictions`."""
-        coding = self.prediction.coding
-        several = coding.task in ("multilabel", "real")
-        return {
-            "ids": self.prediction.ids,
+        prediction, coding = self.prediction, self.prediction.coding
+        real = coding.task in ("real", "count")
+        several = real or coding.task == "multilabel"
+        extra = {}
+        if prediction.probabilities is not None:
+            extra |= {
+                "probabilities": prediction.probabilities,
+                "class_names": [str(c) for c in coding.classes],
+            }
+        if real and prediction.calibrated:
+            extra["intervals"] = prediction.interval(metrics.LEVEL)
+        return extra | {
+            "ids": prediction.ids,
             "truth": self.truth,
-            "predicted": self.prediction.labels,
-            "scores": self.prediction.f,
+            "predicted": prediction.labels,
+            "scores": prediction.f,
             "score_names": coding.output_names,
-            "n_unknown": self.prediction.n_unknown,
+            "n_known": prediction.n_known,
+            "n_unknown": prediction.n_unknown,
             "names": coding.output_names if several else None,
         }
 

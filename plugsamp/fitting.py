@@ -5,15 +5,19 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from plugsamp.chain import Chain, NonFinite
 from plugsamp.checks import whole
 from plugsamp.corpus import Corpus
+from plugsamp.covariates.encoder import Encoder
+from plugsamp.covariates.options import Covariates
+from plugsamp.ensembles import SCHEMES
 from plugsamp.inference import PosteriorKeeper, Predictor
 from plugsamp.model import Model
+from plugsamp.second_step import SecondStep
 from plugsamp.separate import SeparateFit, fit_separately
-from plugsamp.two_step import Proportions, SecondStep, without_responses
+from plugsamp.two_step import Proportions, without_responses
 from plugsamp.two_step import second_step as with_second_step
 
 
@@ -39,6 +43,10 @@ class Fit:
     seconds: float = 0.0
 
     @property
+    def n_sweeps(self) -> int:
+        return len(self.trace)
+
+    @property
     def tokens_per_second(self) -> float:
         return len(self.trace) * self.chain.corpus.n_tokens / max(self.seconds, 1e-9)
 
@@ -58,6 +66,7 @@ def fit(
     weight_passes: int = 1,
     supervised: str = "joint",
     second_step: SecondStep | None = None,
+    covariates: Covariates | Encoder | None = None,
     multiclass: str = "multitask",
     n_jobs: int = 1,
     observers: Iterable[Callable[[Mapping], object]] = (),
@@ -83,14 +92,17 @@ def fit(
         "two_step" learns the topics without the responses, then the weights on the topic proportions of
         the documents, as `second_step` says (by default with the loss and the weight prior of the model).
     second_step : SecondStep, optional
+    covariates : Covariates or Encoder, optional
+        Columns and words of the corpus as covariates, beside those that it has; the predictor makes them
+        of new documents too.
     multiclass : {"multitask", "ovr", "ovo"}
         Several classes share topics in one chain, or are separate chains, one a class against the rest
         or one a pair of classes (`plugsamp.ensembles`).
     n_jobs : int
         Processes for separate chains, as joblib counts them; the result does not depend on it.
     observers : iterable of callables
-        Each is given the trace's row after every sweep (progress, files); of separate chains all rows
-        come at the end.
+        Each is given the trace's row after every sweep (progress, files); of separate chains the
+        rows of each come when it is done.
 
     Returns
     -------
@@ -119,16 +131,25 @@ def fit(
         )
     if model is None:
         model = Model(50, loss="none" if corpus.responses is None else "hinge")
+    if not isinstance(covariates, Covariates | Encoder | None):
+        raise TypeError(f"covariates must be a Covariates, not {type(covariates).__name__}")
+    encoder = covariates
+    if isinstance(covariates, Covariates):
+        # without responses they play no part
+        used = bool(covariates) and not model.loss.unsupervised
+        encoder = covariates.fit(corpus) if used else None
+    check_scheme(supervised, multiclass)
     if multiclass != "multitask":
         if init is not None:
             raise ValueError("init is for one chain; separate chains (multiclass=ovr, ovo) start at random")
-        return _separately(
-            corpus, model, multiclass, observers, seed=seed, n_jobs=n_jobs, kernel=kernel, backend=backend,
-            sweeps=sweeps, burn_in=burn_in, thin=thin, weight_update=weight_update,
+        return fit_separately(
+            corpus, model, multiclass, observers=observers, seed=seed, n_jobs=n_jobs, kernel=kernel,
+            backend=backend, sweeps=sweeps, burn_in=burn_in, thin=thin, weight_update=weight_update,
             weight_passes=weight_passes, supervised=supervised, second_step=second_step,
+            covariates=encoder,
         )  # fmt: skip
-    if supervised not in ("joint", "two_step"):
-        raise ValueError(f'supervised must be "joint" or "two_step", not {supervised!r}')
+    if encoder is not None:
+        corpus = encoder.transform(corpus)
     separate = supervised == "two_step" and not model.loss.unsupervised
     if separate:
         model.coding(corpus)  # what is wrong with the responses is said before the first step
@@ -162,15 +183,17 @@ def fit(
             predictor, proportions.mean(), corpus, model, second_step or SecondStep(), seed,
             method=weight_update, passes=weight_passes,
         )  # fmt: skip
+    if encoder is not None:
+        predictor = replace(predictor, encoder=encoder)
     return Fit(chain, predictor, trace, seconds)
 
 
-def _separately(corpus, model, scheme, observers, **options) -> SeparateFit:
-    result = fit_separately(corpus, model, scheme, **options)
-    for row in result.trace:
-        for observe in observers:
-            observe(row)
-    return result
+def check_scheme(supervised: str, multiclass: str) -> None:
+    """Refuse a way to learn the responses that does not exist (ValueError)."""
+    if supervised not in ("joint", "two_step"):
+        raise ValueError(f"supervised must be joint or two_step, not {supervised!r}")
+    if multiclass not in SCHEMES:
+        raise ValueError(f"multiclass must be one of {', '.join(SCHEMES)}, not {multiclass!r}")
 
 
 def kept_sweeps(sweeps: int, burn_in: int | None = None, thin: int = 5) -> frozenset[int]:

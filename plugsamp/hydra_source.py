@@ -121,12 +121,24 @@ def object_of(group: str, node) -> object:
     found = registry.options(kind, name)
     unknown = [k for k in given if k not in found]
     if unknown:
+        other = next((n for n in registry.names(kind) if _options_are(kind, n, given)), None)
+        if other is not None:
+            raise registry.RegistryError(
+                f"{group}.name={name} leaves the options of {group}={other}; another one is chosen by "
+                f"{group}={name} (in a file: override /{group}: {name}, under defaults)"
+            )
         raise registry.RegistryError(unknown_option(f"{group}.{unknown[0]}", [f"{group}.{o}" for o in found]))
     missing = [o for o in found.values() if o.required and o.name not in given]
     if missing:
         wanted = " ".join(f"{group}.{o.name}=..." for o in missing)
         raise registry.RegistryError(f"{group}={name} needs {wanted}")
     return registry.resolve(kind, name, **given)
+
+
+def _options_are(kind: str, name: str, given) -> bool:
+    with contextlib.suppress(registry.RegistryError):
+        return set(registry.options(kind, name)) == set(given)
+    return False
 
 
 def unknown_option(key: str, valid, where: str = "there", nested=()) -> str:

@@ -11,14 +11,14 @@ import numpy as np
 
 from plugsamp.checks import whole
 from plugsamp.corpus import Corpus
+from plugsamp.covariates.encoder import Encoder
 from plugsamp.dispatch import load
 from plugsamp.losses.base import Loss
 from plugsamp.losses.coding import Coding
+from plugsamp.predictive import Predictive
 from plugsamp.state import aligned, padded
-from plugsamp.weights import GROUP
 
 _compiled = load("plugsamp.kernels.fold_in")
-_sums = load("plugsamp.gram")
 
 #: Gibbs passes over a new document, how many of them are left out of the average, and independent chains of
 #: so many passes. One chain stays in one mode of a document's posterior, the more so the more topics there
@@ -57,9 +57,10 @@ class PosteriorKeeper:
         self._scaled = None  # sum over kept sweeps of n_kw / (n_k + sum of beta), word-major
         self._inverse = None  # sum of 1 / (n_k + sum of beta)
         self._eta: list[np.ndarray] = []
+        self._parameters: list[dict[str, np.ndarray]] = []
 
     def keep(self) -> None:
-        """Keep the chain's present state: the mean of the topics given z, and the weights."""
+        """Keep the chain's present state: the mean of the topics given z, weights and loss parameters."""
         state = self.chain.state
         inverse = 1.0 / (state.topic_totals[: state.n_topics] + state.beta_sum)
         if self._scaled is None:
@@ -70,6 +71,7 @@ class PosteriorKeeper:
             self._scaled[rows] += state.topic_word[rows, : state.n_topics] * inverse
         self._inverse += inverse
         self._eta.append(state.eta.copy())
+        self._parameters.append({name: v.copy() for name, v in self.chain.parameters.items()})
         self.n_kept += 1
 
     def phi(self) -> np.ndarray:
@@ -106,6 +108,7 @@ class PosteriorKeeper:
             alpha=chain.model.alpha_vector(),
             loss=chain.model.loss,
             coding=chain.coding,
+            parameters={k: np.array([p[k] for p in self._parameters]) for k in self._parameters[0]},
             vocabulary=chain.corpus.vocabulary,
             covariate_names=names or (),
             intercept=chain.intercept,
@@ -129,7 +132,7 @@ class Predictor:
     alpha : float64 (K,)
     loss : Loss
     coding : Coding
-        Task and classes; its y is empty.
+        Task, classes and units; its y is empty.
     vocabulary : tuple of str (V,)
     covariate_names : tuple of str (P,)
     intercept : bool
@@ -139,6 +142,10 @@ class Predictor:
         Independent chains of so many passes over each document, averaged: with many topics one chain
         stays in one mode of the document's posterior.
     seed : int
+    encoder : Encoder, optional
+        Makes the covariates of documents from their columns and words.
+    parameters : dict of float64 arrays (S, C, ...)
+        The kept draws of the loss's own parameters, by name; without them there are labels alone.
 
     Raises
     ------
@@ -158,19 +165,22 @@ class Predictor:
     burn_in: int = BURN_IN
     restarts: int = RESTARTS
     seed: int = 0
+    encoder: Encoder | None = None
+    parameters: dict[str, np.ndarray] = field(default_factory=dict)
 
     def __post_init__(self):
         # Word-major in memory: the order of the compiled loop.
         phi = np.array(np.asarray(self.phi, dtype=np.float32).T, order="C").T
         eta, alpha = np.array(self.eta, dtype=float), np.array(self.alpha, dtype=float)
-        for name, array in (("phi", phi), ("eta", eta), ("alpha", alpha)):
+        parameters = {name: np.array(v, dtype=float) for name, v in sorted(self.parameters.items())}
+        for name, array in ({"phi": phi, "eta": eta, "alpha": alpha} | parameters).items():
             if not np.isfinite(array).all():
                 raise ValueError(f"predictor: {name} holds a number that is not finite")
             array.flags.writeable = False
-            object.__setattr__(self, name, array)
+        for name, value in (("phi", phi), ("eta", eta), ("alpha", alpha), ("parameters", parameters)):
+            object.__setattr__(self, name, value)
         n_outputs = self.coding.n_outputs
-        coding = Coding(np.empty((0, n_outputs)), self.coding.task, self.coding.classes)
-        object.__setattr__(self, "coding", coding)
+        object.__setattr__(self, "coding", replace(self.coding, y=np.empty((0, n_outputs))))
         for name in ("vocabulary", "covariate_names"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
         n_topics = len(alpha)
@@ -185,6 +195,7 @@ class Predictor:
                 f"predictor: eta of shape {eta.shape}, expected (draws, {n_outputs}, {width}) "
                 f"for {n_topics} topics, {len(self.covariate_names)} covariates, intercept {self.intercept}"
             )
+        self._check_parameters()
         for name in ("passes", "burn_in", "restarts", "seed"):
             least = 1 if name == "restarts" else 0
             object.__setattr__(self, name, whole(f"predictor: {name}", getattr(self, name), least))
@@ -194,6 +205,22 @@ class Predictor:
                 f"predictor: burn_in must be 1 or more and below passes, "
                 f"not {self.burn_in} of {self.passes} passes"
             )
+
+    def _check_parameters(self) -> None:
+        if not self.parameters:
+            return
+        expected = self.loss.start(self.coding.n_outputs)
+        if set(expected) != set(self.parameters):
+            raise ValueError(
+                f"predictor: {self.loss!r} has the parameters {', '.join(sorted(expected)) or 'none'}, "
+                f"given are {', '.join(self.parameters)}"
+            )
+        for name, found in self.parameters.items():
+            shape = (len(self.eta), *np.shape(expected[name]))
+            if found.shape != shape:
+                raise ValueError(
+                    f"predictor: parameter {name} of shape {found.shape}, expected {shape}, a value a draw"
+                )
 
     def with_options(self, **options) -> Predictor:
         """The same model with other `passes`, `burn_in`, `restarts` or `seed`."""
@@ -209,7 +236,7 @@ class Predictor:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of topics, weights, prior and vocabulary, in hex."""
+        """SHA-256 of topics, weights, loss parameters, prior, vocabulary and units, in hex."""
         h = hashlib.sha256(b"plugsamp predictor 1")
         for array, kind in ((self.phi.T, "<f4"), (self.eta, "<f8"), (self.alpha, "<f8")):
             h.update(repr(array.shape).encode())
@@ -219,6 +246,15 @@ class Predictor:
                 data = name.encode("utf-8", "surrogatepass")
                 h.update(len(data).to_bytes(8, "little") + data)
             h.update(b"end")
+        if self.encoder is not None:
+            h.update(self.encoder.digest.encode())
+        # Only what there is, so that models without them keep the digest that they were saved with.
+        extra = {f"parameter {name}": v for name, v in self.parameters.items()}
+        extra |= {"center": self.coding.center, "scale": self.coding.scale}
+        for name, array in extra.items():
+            if array is not None:
+                h.update(f"{name} {array.shape}".encode())
+                h.update(np.ascontiguousarray(array, dtype="<f8").tobytes())
         return h.hexdigest()
 
     @cached_property
@@ -252,7 +288,8 @@ class Predictor:
         Raises
         ------
         ValueError
-            Where the model has covariates and the corpus not the same ones.
+            Where the model has covariates and the corpus not the same ones, nor the columns of which they
+            are made.
         """
         if not isinstance(corpus, Corpus):
             raise TypeError(
@@ -265,38 +302,57 @@ class Predictor:
         n_known = np.diff(offsets)
         # A document without a known token has nothing to say: its features are the prior's mean.
         topics = np.where(n_known[:, None] > 0, zbar, self.alpha / self.alpha.sum())
-        parts = [topics] if covariates is None else [topics, covariates]
-        if self.intercept:
-            parts.append(np.ones((len(topics), 1)))
-        f = _times(np.hstack(parts), self.eta.mean(axis=0))
+        predictive = Predictive(
+            self.loss, self.eta, self.parameters, self.coding, topics, covariates, self.intercept,
+            lambda first, last: self._topic_draws(words, offsets, first, last),
+        )  # fmt: skip
+        f = predictive.f()
+        probabilities = predictive.probabilities() if f.shape[1] else None
         return Prediction(
             zbar=zbar,
             theta=(zbar * n_known[:, None] + self.alpha) / (n_known + self.alpha.sum())[:, None],
             f=f,
-            labels=self.loss.decide(f, self.coding) if f.shape[1] else None,
-            probabilities=self._probabilities(np.hstack(parts), f),
+            labels=self._labels(predictive, f, probabilities),
+            probabilities=probabilities,
             n_known=n_known,
             n_unknown=n_unknown,
             ids=tuple(corpus.ids),
             coding=self.coding,
+            predictive=predictive if f.shape[1] else None,
         )
 
-    def _covariates(self, corpus) -> np.ndarray | None:
+    def _labels(self, predictive: Predictive, f, probabilities):
+        """Decisions: the loss's own, or those that its probabilities, or the mean of y, speak for."""
+        if not f.shape[1]:
+            return None
+        if type(self.loss).decide is Loss.decide:
+            if probabilities is not None:
+                return self.coding.choose(probabilities)
+            if self.coding.task in ("real", "count"):
+                return predictive.mean()
+        return self.loss.decide(f, self.coding)
+
+    def _covariates(self, corpus):
+        """An array, or CSR where the corpus' are, in the model's order."""
         if not self.covariate_names:
             return None
+        if self.encoder is not None:
+            corpus = self.encoder.transform(corpus)
         if corpus.covariates is None:
             raise ValueError(
                 f"the model was fitted with covariates ({', '.join(self.covariate_names)}), "
                 "the documents have none"
             )
         found = tuple(corpus.covariate_names)
-        missing = [name for name in self.covariate_names if name not in found]
+        if found == self.covariate_names:
+            return corpus.covariates
+        place = {name: i for i, name in enumerate(found)}
+        missing = [name for name in self.covariate_names if name not in place]
         if missing:
             raise ValueError(
                 f"the documents lack the covariate {missing[0]!r}; they have {', '.join(found) or 'none'}"
             )
-        columns = [found.index(name) for name in self.covariate_names]
-        return np.asarray(corpus.covariates, dtype=float)[:, columns]
+        return corpus.covariates[:, [place[name] for name in self.covariate_names]]
 
     def _known(self, corpus) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Tokens in the model's words, sorted within each document; offsets; tokens left out."""
@@ -332,38 +388,39 @@ class Predictor:
 
     def _fold_in(self, words, offsets) -> np.ndarray:
         n_documents = len(offsets) - 1
-        width = self._table.shape[1]
-        alpha = np.zeros(width, np.float32)
-        alpha[: self.n_topics] = self.alpha
         keys = self._keys(words, offsets)
-        scratch = aligned((4, width), np.float32)
-        z = np.empty(max(1, np.diff(offsets).max(initial=0)), np.int32)
         zbar = np.empty((n_documents, self.n_topics))
         for first in range(0, n_documents, _CHUNK):
             last = min(first + _CHUNK, n_documents)
-            _compiled.fold_in(
-                words, offsets, self._table, alpha, keys, self.burn_in, self.passes, self.restarts,
-                first, last, scratch, z, zbar,
-            )  # fmt: skip
+            self._fold_in_some(words, offsets, keys, first, last, zbar)
         return zbar
 
-    def _probabilities(self, u, f) -> np.ndarray | None:
-        """The mean over kept draws of the loss's probabilities: those of the predictive distribution."""
-        if not f.shape[1] or self.loss.probabilities(f, self.coding) is None:
-            return None
-        total = sum(self.loss.probabilities(_times(u, eta), self.coding) for eta in self.eta)
-        return total / len(self.eta)
+    def _topic_draws(self, words, offsets, first: int, last: int) -> np.ndarray:
+        """The topic proportions at the end of each restart, float64 (R, last - first, K).
 
+        Those behind `_fold_in`'s mean, made again; the prior's mean where no word is known.
+        """
+        offsets = offsets[first : last + 1]
+        words, offsets = words[offsets[0] : offsets[-1]], offsets - offsets[0]
+        n = last - first
+        drawn = np.zeros((self.restarts, n, self.n_topics), np.float32)
+        zbar = np.empty((n, self.n_topics))
+        self._fold_in_some(words, offsets, self._keys(words, offsets), 0, n, zbar, drawn)
+        drawn = drawn.astype(float)
+        drawn[:, np.diff(offsets) == 0] = self.alpha / self.alpha.sum()
+        return drawn
 
-def _times(u, eta) -> np.ndarray:
-    """u eta^T, summed in one order: BLAS rounds differently with the number of rows."""
-    n_outputs = len(eta)
-    weights = np.zeros((u.shape[1], -(-n_outputs // GROUP) * GROUP))
-    weights[:, :n_outputs] = eta.T
-    out = np.empty((len(u), weights.shape[1]))
-    nothing = np.zeros(len(u) + 1, np.int64), np.empty(0, np.int32), np.empty(0)
-    _sums.predictor(*nothing, np.ascontiguousarray(u), weights, out)
-    return np.ascontiguousarray(out[:, :n_outputs])
+    def _fold_in_some(self, words, offsets, keys, first, last, zbar, drawn=None) -> None:
+        width = self._table.shape[1]
+        alpha = np.zeros(width, np.float32)
+        alpha[: self.n_topics] = self.alpha
+        if drawn is None:
+            drawn = np.empty((0, 0, self.n_topics), np.float32)
+        _compiled.fold_in(
+            words, offsets, self._table, alpha, keys, self.burn_in, self.passes, self.restarts, first, last,
+            aligned((4, width), np.float32), np.empty(max(1, np.diff(offsets).max(initial=0)), np.int32),
+            zbar, drawn,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -380,14 +437,18 @@ class Prediction:
     f : float64 (D, C)
         Linear predictors, averaged over kept draws; of the prior's mean for such a document.
     labels : ndarray (D,) or (D, C), or None
-        Decisions, in the type of the labels that the model was fitted with.
+        Decisions, in the type of the labels that the model was fitted with: the class of the largest
+        probability where there are some; the mean of a real response, in the user's units.
     probabilities : float64 (D, classes), or None
-        Where the loss has them.
+        Where the loss has them, averaged over kept draws; one a class, or a label. They are scores, not
+        probabilities to rely on, where `calibrated` is not True.
     n_known, n_unknown : int64 (D,)
         Tokens used, and tokens left out. Where `n_known` is 0 the prior speaks, not the document.
     ids : tuple of str
     coding : Coding
         Task and classes.
+    predictive : Predictive, or None
+        The distribution behind the labels.
     """
 
     zbar: np.ndarray
@@ -399,3 +460,33 @@ class Prediction:
     n_unknown: np.ndarray
     ids: tuple[str, ...] = field(repr=False)
     coding: Coding = field(repr=False)
+    predictive: Predictive | None = field(default=None, repr=False)
+
+    @property
+    def calibrated(self) -> bool | None:
+        """Whether probabilities and intervals are those of a likelihood; None where there are none."""
+        return None if self.predictive is None else self.predictive.calibrated
+
+    def interval(self, level: float = 0.9) -> np.ndarray:
+        """Equal-tailed predictive intervals of real responses, float64 (D, C, 2), in the user's units.
+
+        Parameters
+        ----------
+        level : float
+            The probability inside, between 0 and 1.
+
+        Returns
+        -------
+        ndarray
+            Lower and upper ends: quantiles of the mixture of the loss's distribution over kept draws of
+            weights and parameters, and over draws of the document's topics. The topics themselves are
+            taken as known (their mean), and so are the covariates.
+
+        Raises
+        ------
+        ValueError
+            Where the responses are classes, or the loss is no likelihood.
+        """
+        if self.predictive is None:
+            raise ValueError("these predictions have no intervals: no single model stands behind them")
+        return self.predictive.interval(level)

@@ -10,7 +10,16 @@ from sklearn import metrics as sk
 from plugsamp.losses.coding import is_missing
 
 #: The one number by which a task is judged.
-MAIN = {"binary": "accuracy", "multiclass": "accuracy", "multilabel": "f1_micro", "real": "r2"}
+MAIN = {
+    "binary": "accuracy",
+    "multiclass": "accuracy",
+    "multilabel": "f1_micro",
+    "real": "r2",
+    "count": "r2",
+}
+
+#: The probability of the intervals whose coverage is measured, and which predictions.csv holds.
+LEVEL = 0.9
 
 
 def evaluate(prediction, responses) -> dict:
@@ -27,8 +36,15 @@ def evaluate(prediction, responses) -> dict:
     dict
         ``main``, the name of the task's main measure; the measures: ``accuracy``, ``f1_micro`` and
         ``f1_macro`` for classes (macro over the classes that are true or predicted here), ``f1_micro``,
-        ``f1_macro`` and ``accuracy`` (all labels of a document right) for several labels, ``r2`` and
-        ``rmse`` for real responses (averages over outputs, and ``r2_<name>`` where there are several);
+        ``f1_macro`` and ``accuracy`` (all labels of a document right) for several labels; ``r2``, ``rmse``
+        and ``mae`` for real responses and counts (means over outputs of R², over all values of the
+        others, and ``r2_<name>`` and so on where there are several).
+
+        Where the loss is a likelihood also, for classes, ``log_loss`` (minus the mean log probability of
+        the true label, of labels that the model knows); for real responses ``log_density`` (the mean log
+        predictive density of a value) and ``coverage_90`` (the share of values inside the central
+        interval of 90 %).
+
         ``n_scored`` and ``n_missing``, documents with and without a true response (values, for several
         labels or real responses).
 
@@ -91,7 +107,15 @@ def _classes(prediction, responses) -> dict:
         float(sk.f1_score(t, p, average="micro")),
         float(sk.f1_score(t, p, average="macro", zero_division=0.0)),
     )
-    return dict(zip(names, found, strict=True)) | _counted(len(true), missing.sum())
+    scores = dict(zip(names, found, strict=True))
+    if prediction.calibrated and prediction.probabilities is not None:
+        n_classes = len(prediction.coding.classes)
+        known = np.array(t) < n_classes
+        p = prediction.probabilities[~missing][known]
+        scores["log_loss"] = (
+            float(sk.log_loss(np.array(t)[known], p, labels=range(n_classes))) if known.any() else None
+        )
+    return scores | _counted(len(true), missing.sum())
 
 
 def _labels(prediction, labels, true, missing) -> dict:
@@ -105,26 +129,40 @@ def _labels(prediction, labels, true, missing) -> dict:
         for c, rows in enumerate(observed.T)
         if rows.any()
     ]
-    return {
+    scores = {
         "f1_micro": float(sk.f1_score(true[observed], labels[observed], zero_division=0.0)),
         "f1_macro": float(np.mean(by_label)),
         "accuracy": float((labels == true)[whole].all(axis=1).mean()) if whole.any() else None,
-    } | counted
+    }
+    if prediction.calibrated and prediction.probabilities is not None:
+        scores["log_loss"] = float(
+            sk.log_loss(true[observed], prediction.probabilities[observed], labels=[0, 1])
+        )
+    return scores | counted
 
 
 def _real(prediction, labels, true, missing) -> dict:
-    r2, squares = [], []
-    for c, rows in enumerate(~missing.T):
-        y, f = true[rows, c], labels[rows, c]
-        squares.extend(((y - f) ** 2).tolist())
-        # R² needs responses that differ.
-        r2.append(float(sk.r2_score(y, f)) if len(y) > 1 and np.ptp(y) > 0 else None)
-    defined = [value for value in r2 if value is not None]
-    found = {
-        "r2": float(np.mean(defined)) if defined else None,
-        "rmse": float(np.sqrt(np.mean(squares))) if squares else None,
-    }
-    if len(r2) > 1:
+    observed = ~missing
+    by_output = [_errors(true[rows, c], labels[rows, c]) for c, rows in enumerate(observed.T)]
+    defined = [r2 for r2, _, _ in by_output if r2 is not None]
+    _, rmse, mae = _errors(true[observed], labels[observed])
+    found = {"r2": float(np.mean(defined)) if defined else None, "rmse": rmse, "mae": mae}
+    if len(by_output) > 1:
         names = prediction.coding.output_names
-        found |= {f"r2_{name}": value for name, value in zip(names, r2, strict=True)}
-    return found | _counted((~missing).sum(), missing.sum())
+        for name, values in zip(names, by_output, strict=True):
+            found |= {f"{what}_{name}": v for what, v in zip(("r2", "rmse", "mae"), values, strict=True)}
+    if prediction.calibrated and observed.any():
+        density = prediction.predictive.log_density(np.where(missing, np.nan, true))
+        low, high = np.moveaxis(prediction.interval(LEVEL), -1, 0)
+        found["log_density"] = float(density[observed].mean())
+        found[f"coverage_{100 * LEVEL:g}"] = float(((true >= low) & (true <= high))[observed].mean())
+    return found | _counted(observed.sum(), missing.sum())
+
+
+def _errors(y, predicted) -> tuple[float | None, float | None, float | None]:
+    """R², which needs responses that differ, root mean squared and mean absolute error."""
+    if not len(y):
+        return None, None, None
+    error = y - predicted
+    r2 = float(sk.r2_score(y, predicted)) if len(y) > 1 and np.ptp(y) > 0 else None
+    return r2, float(np.sqrt(np.mean(error**2))), float(np.mean(np.abs(error)))

@@ -78,8 +78,9 @@ def describe(annotation) -> str:
 def check(value, annotation):
     """The value in the annotated type, or TypeError.
 
-    Only what loses nothing is converted: a whole number to float, a list to a tuple, a string to a
-    path. A boolean is no number and a number no string: YAML's guesses are refused, not repeated.
+    Only what loses nothing is converted: a whole number to float or to its text (a column called 2024), a
+    list to a tuple, a string to a path. A boolean is no number, and neither a boolean nor a fraction is a
+    string: YAML's guesses (no, 1.10) are refused, not repeated.
     """
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
     if annotation is typing.Any or annotation is inspect.Parameter.empty:
@@ -100,6 +101,8 @@ def check(value, annotation):
     if annotation is float:
         return float(_require(value, isinstance(value, numbers.Real) and not isinstance(value, bool)))
     if annotation is str:
+        if isinstance(value, int) and not isinstance(value, bool):
+            return str(value)
         return _require(value, isinstance(value, str))
     if annotation is Path:
         return Path(_require(value, isinstance(value, str | Path)))

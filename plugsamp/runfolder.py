@@ -66,7 +66,21 @@ def _strict(value, where: str, found: list[str]):
     return value
 
 
-def write_predictions(path, ids, truth, predicted, scores, score_names, n_unknown, names=None) -> None:
+def write_predictions(
+    path,
+    ids,
+    truth,
+    predicted,
+    scores,
+    score_names,
+    n_unknown,
+    names=None,
+    *,
+    n_known=None,
+    probabilities=None,
+    class_names=None,
+    intervals=None,
+) -> None:
     """predictions.csv: a row a document, in the order of the corpus.
 
     Parameters
@@ -81,9 +95,30 @@ def write_predictions(path, ids, truth, predicted, scores, score_names, n_unknow
         Tokens outside the model's vocabulary.
     names : sequence of str, optional
         Of the columns of `truth` and `predicted` where they have several.
+    n_known : ndarray (D,) of int, optional
+        Tokens used; of a document with 0 the prior is all that the prediction knows.
+    probabilities : ndarray (D, classes), optional
+    class_names : sequence of str (classes,)
+    intervals : ndarray (D, C, 2), optional
+        Lower and upper ends of the predicted values.
     """
     columns = ["id", *_columns("true", truth, names), *_columns("predicted", predicted, names)]
-    columns += [*(f"score_{name}" for name in score_names), "n_unknown"]
+    numbers = []
+    if intervals is not None:
+        several = intervals.shape[1] > 1
+        for c in range(intervals.shape[1]):
+            end = f"_{names[c] if names is not None else c}" if several else ""
+            columns += [f"lower{end}", f"upper{end}"]
+        numbers.append(intervals.reshape(len(intervals), -1))
+    if probabilities is not None:
+        columns += [f"probability_{name}" for name in class_names]
+        numbers.append(probabilities)
+    columns += [f"score_{name}" for name in score_names]
+    numbers.append(scores)
+    counts = [("n_known", n_known), ("n_unknown", n_unknown)]
+    counts = [(name, values) for name, values in counts if values is not None]
+    columns += [name for name, _ in counts]
+    numbers = np.hstack(numbers)
     with open(path, "w", newline="", encoding="utf-8", errors="backslashreplace") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(columns)
@@ -93,8 +128,8 @@ def write_predictions(path, ids, truth, predicted, scores, score_names, n_unknow
                     ids[d],
                     *_cells(truth, d),
                     *_cells(predicted, d),
-                    *(repr(float(s)) for s in scores[d]),
-                    int(n_unknown[d]),
+                    *(repr(float(v)) for v in numbers[d]),
+                    *(int(values[d]) for _, values in counts),
                 ]
             )
 

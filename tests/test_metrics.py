@@ -17,7 +17,11 @@ def prediction(labels, task, classes):
     named[:] = list(classes)
     labels = np.asarray(labels, dtype=object if task in ("binary", "multiclass") else None)
     return SimpleNamespace(
-        labels=labels, f=np.zeros((len(labels), 1)), coding=Coding(np.empty((0, 1)), task, named)
+        labels=labels,
+        f=np.zeros((len(labels), 1)),
+        coding=Coding(np.empty((0, 1)), task, named),
+        probabilities=None,
+        calibrated=None,
     )
 
 

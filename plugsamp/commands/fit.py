@@ -16,6 +16,8 @@ from omegaconf import DictConfig, OmegaConf
 
 from plugsamp import hydra_source, options, registry
 from plugsamp.commands import hydra_app
+from plugsamp.covariates.options import Covariates
+from plugsamp.second_step import SecondStep
 
 log = logging.getLogger(__name__)
 
@@ -52,6 +54,13 @@ class Settings:
     alpha_sum: float | None
     beta: float | list[float]
     intercept: bool | None
+    standardise: bool
+    supervised: str
+    multiclass: str
+    class_weight: str | dict | None
+    covariates: dict
+    second_step: dict
+    n_jobs: int
     sweeps: int
     burn_in: int | None
     thin: int
@@ -78,11 +87,20 @@ class Settings:
         own = {k: v for k, v in plain.items() if k not in hydra_source.CONFIG_GROUPS}
         settings = cls(**_checked(cls, "", own, list(hydra_source.CONFIG_GROUPS)))
         settings.predict = Predict(**_checked(Predict, "predict.", settings.predict))
+        settings.covariates = Covariates(**_checked(Covariates, "covariates.", settings.covariates))
+        settings.second_step = SecondStep(**_checked(SecondStep, "second_step.", settings.second_step))
         return settings
 
     def model_options(self) -> dict:
         alpha = self.alpha if self.alpha_sum is None else self.alpha_sum / max(self.n_topics, 1)
-        return {"n_topics": self.n_topics, "alpha": alpha, "beta": self.beta, "intercept": self.intercept}
+        return {
+            "n_topics": self.n_topics,
+            "alpha": alpha,
+            "beta": self.beta,
+            "intercept": self.intercept,
+            "standardise": self.standardise,
+            "class_weight": self.class_weight,
+        }
 
 
 def _checked(cls, prefix: str, given: dict, others=()) -> dict:
@@ -108,6 +126,8 @@ def task(config: DictConfig) -> float | None:
     from hydra.core.hydra_config import HydraConfig
 
     runtime, mode = HydraConfig.get().runtime, HydraConfig.get().mode
+    if mode == RunMode.RUN and not str(HydraConfig.get().run.dir or "").strip():
+        raise ValueError(hydra_app.NO_FOLDER.format("run"))
     # Paths are the caller's, whatever hydra.job.chdir says.
     with contextlib.chdir(runtime.cwd):
         return run(config, Path(runtime.output_dir), sweeping=mode == RunMode.MULTIRUN)

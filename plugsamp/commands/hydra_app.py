@@ -30,6 +30,8 @@ USER_ERRORS = (ValueError, TypeError, OSError, ArithmeticError, MemoryError, Ome
 #: Either of these in the environment brings the tracebacks back.
 TRACEBACK_VARIABLES = ("PLUGSAMP_TRACEBACK", "HYDRA_FULL_ERROR")
 
+NO_FOLDER = "hydra.{0}.dir is empty; name the folder to write to, hydra.{0}.dir=FOLDER"
+
 
 class Interrupted(KeyboardInterrupt):
     """A run that was interrupted; the message says what was kept."""
@@ -42,6 +44,11 @@ def run(
 
     0 is success, 2 what the user can put right (said on standard error), 130 an interrupt.
     """
+    for argument in arguments:
+        empty = re.fullmatch(r"""\+{0,2}hydra\.(run|sweep)\.dir=\s*(''|""|null)?\s*""", argument)
+        if empty:  # Hydra would write into the working folder, before anything else
+            print(f"plugsamp {command}: {NO_FOLDER.format(empty[1])}", file=sys.stderr)
+            return 2
     hydra_source.register()
     failure: list[BaseException] = []
     keep = wants_traceback()

@@ -2,51 +2,115 @@
 
 from __future__ import annotations
 
+import inspect
+import re
+import shutil
 import sys
+import textwrap
 
-from plugsamp import registry
+from plugsamp import options, registry
 
 HELP = """\
-plugsamp plugins [GROUP ...]    list what is registered, with origin and options
+plugsamp plugins [GROUP ...]         list what is registered, with origin and options
+plugsamp plugins GROUP=NAME ...      one of them: options with types and defaults, documentation, origin
 
 Groups: {groups}
-A name that two packages claim is written package:name. Exit code 1 if something cannot be loaded.
+(the names on the command line do as well: loss, weights, corpus, ...). A name that two packages claim is
+written package:name. Exit code 1 if something cannot be loaded.
 """
+
+#: What the groups are called on the command line and in the singular.
+ALIASES = {
+    "loss": "losses",
+    "proposal": "proposals",
+    "kernel": "kernels",
+    "weights": "priors",
+    "prior": "priors",
+    "topic": "topics",
+    "corpus": "readers",
+    "reader": "readers",
+    "backend": "backends",
+}
 
 
 def main(arguments: list[str]) -> int:
     if any(a in ("-h", "--help") for a in arguments):
         print(HELP.format(groups=", ".join(registry.GROUPS)), end="")
         return 0
-    unknown = [a for a in arguments if a not in registry.GROUPS]
-    if unknown:
-        print(
-            f"plugsamp plugins: no group {unknown[0]!r}{registry.suggestion(unknown[0], registry.GROUPS)}",
-            file=sys.stderr,
-        )
-        return 2
-    broken = []
-    for group in arguments or registry.GROUPS:
-        found = registry.plugins(group)
-        print(f"{group}:" if found else f"{group}: none")
-        plain = [p.name for p in found]
-        for plugin in found:
-            label = plugin.name if plain.count(plugin.name) == 1 else str(plugin)
-            print(f"  {label:12} {plugin.package} {plugin.version}, {plugin.target}")
-            try:
-                options = registry.options(group, str(plugin))
-            except registry.RegistryError as error:
-                broken.append(str(error))
-                print(f"  {'':12} BROKEN: {error}")
-                continue
-            if options:
-                print(f"  {'':12} options: {', '.join(str(o) for o in options.values())}")
-    for group in arguments or registry.GROUPS:
-        found = [p.name for p in registry.plugins(group)]
-        for name in sorted({n for n in found if found.count(n) > 1}):
-            print(
-                f"note: several packages register {registry.GROUPS[group]} {name!r}; choose with package:name"
-            )
+    for argument in arguments:
+        group = argument.partition("=")[0]
+        # a group alone is listed under its own name
+        if group not in registry.GROUPS and ("=" not in argument or group not in ALIASES):
+            hint = registry.suggestion(group, registry.GROUPS)
+            print(f"plugsamp plugins: no group {group!r}{hint}", file=sys.stderr)
+            return 2
+    chosen = [a for a in arguments if "=" in a]
+    listed = [a for a in arguments if "=" not in a] or ([] if chosen else list(registry.GROUPS))
+    broken = 0
+    for i, argument in enumerate(chosen):
+        group, _, name = argument.partition("=")
+        kind = ALIASES.get(group, group)
+        try:
+            plugin = registry.origin(kind, name)
+        except registry.RegistryError as error:
+            print(f"plugsamp plugins: {error}", file=sys.stderr)
+            return 2
+        print("\n" * (i > 0), end="")
+        broken += not _describe(plugin)
+    for group in listed:
+        broken += _list(group)
     if broken:
-        print(f"{len(broken)} broken", file=sys.stderr)
+        print(f"{broken} broken", file=sys.stderr)
     return 1 if broken else 0
+
+
+def _list(group: str) -> int:
+    """Print a group; the number of its plugins that cannot be loaded is returned."""
+    found = registry.plugins(group)
+    print(f"{group}:" if found else f"{group}: none")
+    plain = [p.name for p in found]
+    broken = 0
+    for plugin in found:
+        label = plugin.name if plain.count(plugin.name) == 1 else str(plugin)
+        print(f"  {label:12} {plugin.package} {plugin.version}, {plugin.target}")
+        try:
+            valid = registry.options(group, str(plugin))
+        except registry.RegistryError as error:
+            broken += 1
+            print(f"  {'':12} BROKEN: {error}")
+            continue
+        if valid:
+            print(f"  {'':12} options: {', '.join(str(o) for o in valid.values())}")
+    for name in sorted({n for n in plain if plain.count(n) > 1}):
+        print(f"note: several packages register {registry.GROUPS[group]} {name!r}; choose with package:name")
+    return broken
+
+
+def _describe(plugin: registry.Plugin) -> bool:
+    """Print all that is known of one plugin; False where it cannot be loaded."""
+    width = min(shutil.get_terminal_size((100, 24)).columns, 110)
+    print(f"{registry.GROUPS[plugin.group]} {plugin.name}")
+    print(f"  package      {plugin.package} {plugin.version}".rstrip())
+    print(f"  entry point  {plugin.name} = {plugin.target} (plugsamp.{plugin.group})")
+    try:
+        target = registry.load(plugin.group, str(plugin))
+        valid = registry.options(plugin.group, str(plugin))
+    except registry.RegistryError as error:
+        print(textwrap.indent("\n".join(textwrap.wrap(f"BROKEN: {error}", width - 2)), "  "))
+        return False
+    text = _without_parameters(inspect.getdoc(target) or "")
+    if text:
+        print("\n" + textwrap.indent(text, "  "))
+    print("\n  Options" if valid else "\n  No options")
+    texts = options.texts(target)
+    for option in sorted(valid.values(), key=lambda o: not o.required):
+        default = "needed" if option.required else f"default {options.shown(option.default)}"
+        print(f"  {option.name:14} {options.describe(option.type)}, {default}")
+        text = textwrap.wrap(texts.get(option.name, ""), width - 19)
+        print("".join(f"{'':19}{line}\n" for line in text), end="")
+    return True
+
+
+def _without_parameters(text: str) -> str:
+    """A docstring without its section of parameters, which are shown as options."""
+    return re.sub(r"(?ms)^Parameters\n-+\n.*?(?=^[A-Z]\w*\n---|\Z)", "", text).strip()

@@ -8,6 +8,8 @@ import numpy as np
 
 from plugsamp.dispatch import load
 from plugsamp.kernels.base import BlockReport, Kernel, Sampler, held_at
+from plugsamp.proposals.base import Proposal
+from plugsamp.proposals.table import TableProposal, compiled
 from plugsamp.registry import load as load_registered
 from plugsamp.state import State
 
@@ -23,7 +25,8 @@ class ComposedMH(Kernel):
     ----------
     proposals : sequence of str
         Registered names, such as "doc", "word" and "exp". Without "exp" and with two steps this is
-        LightLDA (full collapse, its tables kept exact) or light PC-LDA (partial).
+        LightLDA (full collapse, its tables kept exact) or light PC-LDA (partial). From Python also
+        `plugsamp.proposals.table.TableProposal` objects, or classes of proposals.
     composition : {"cycle", "mixture"}
         Proposals take turns, or each step picks one at random.
     steps : int
@@ -40,7 +43,7 @@ class ComposedMH(Kernel):
         collapse: str = "full",
     ):
         super().__init__(collapse)
-        proposals = [proposals] if isinstance(proposals, str) else list(proposals)
+        proposals = [proposals] if isinstance(proposals, str | type | TableProposal) else list(proposals)
         if not 1 <= len(proposals) <= MAX_PROPOSALS:
             raise ValueError(f"a composition takes 1 to {MAX_PROPOSALS} proposals, not {len(proposals)}")
         if composition not in ("cycle", "mixture"):
@@ -55,21 +58,44 @@ class ComposedMH(Kernel):
         return _ComposedSampler(self, state)
 
 
-def _make(name: str, collapse: str):
-    maker = load_registered("proposals", name)
-    return maker(collapse) if getattr(maker, "depends_on_collapse", False) else maker()
+def proposal_name(proposal) -> str:
+    """What a proposal is called in reports: its registered name, or that of its class."""
+    if isinstance(proposal, str):
+        return proposal
+    return proposal.__name__ if isinstance(proposal, type) else type(proposal).__name__
+
+
+def _make(proposal, collapse: str):
+    """The compiled proposal that a name, a class or an object stands for."""
+    label = proposal_name(proposal)
+    if isinstance(proposal, str):
+        proposal = load_registered("proposals", proposal)
+    if getattr(proposal, "depends_on_collapse", False):
+        proposal = proposal(collapse)
+    elif callable(proposal):
+        proposal = proposal()
+    if isinstance(proposal, TableProposal):
+        return compiled(proposal, label)
+    if not isinstance(proposal, Proposal):
+        raise TypeError(f"proposal {label} is neither a Proposal nor a TableProposal, but {proposal!r}")
+    return proposal
 
 
 class _ComposedSampler(Sampler):
     def __init__(self, kernel: ComposedMH, state: State):
         self.kernel, self.state = kernel, state
-        self.proposals = [_make(name, kernel.collapse) for name in kernel.proposals]
+        self.proposals = [_make(proposal, kernel.collapse) for proposal in kernel.proposals]
+        self.names = [proposal_name(proposal) for proposal in kernel.proposals]
         for proposal in self.proposals:
             proposal.attach(state)
 
     def refresh(self, seed: int, sweep: int) -> None:
         for proposal in self.proposals:
             proposal.refresh(self.state, seed, sweep)
+
+    def _prepare(self, first: int, last: int) -> None:
+        for proposal in self.proposals:
+            proposal.prepare(self.state, first, last)
 
     def _call(self, first, last, key, tried, accepted, **probe):
         s = self.state
@@ -83,8 +109,9 @@ class _ComposedSampler(Sampler):
     def sample(self, first: int, last: int, key: int) -> BlockReport:
         tried = np.zeros(len(self.proposals), np.int64)
         accepted = np.zeros_like(tried)
+        self._prepare(first, last)
         moved = self._call(first, last, key, tried, accepted)
-        rates = zip(self.kernel.proposals, tried.tolist(), accepted.tolist(), strict=True)
+        rates = zip(self.names, tried.tolist(), accepted.tolist(), strict=True)
         return BlockReport(moved, {name: (t, a) for name, t, a in rates})
 
     def probe(self, document: int, position: int, topic: int, proposal: int, draws: int = 0, key: int = 0):
@@ -99,6 +126,7 @@ class _ComposedSampler(Sampler):
         unused = np.zeros(len(self.proposals), np.int64)
         with held_at(self.state, token, topic):
             self.refresh(0, 0)
+            self._prepare(document, document + 1)
             self._call(
                 document, document + 1, key, unused, unused.copy(), probe=position, probe_topic=topic,
                 probe_proposal=proposal, probe_target=target, probe_mass=mass, probe_draws=counted,

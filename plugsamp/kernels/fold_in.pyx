@@ -14,7 +14,7 @@ cdef enum:
 def fold_in(const int32_t[::1] words, const int64_t[::1] offsets, const float[:, ::1] phi,
             const float[::1] alpha, const uint64_t[::1] keys, int burn_in, int passes,
             int restarts, Py_ssize_t first, Py_ssize_t last, float[:, ::1] scratch, int32_t[::1] z,
-            double[:, ::1] zbar):
+            double[:, ::1] zbar, float[:, :, ::1] drawn):
     """Fill zbar (D, K) for documents first:last.
 
     Parameters
@@ -30,6 +30,9 @@ def fold_in(const int32_t[::1] words, const int64_t[::1] offsets, const float[:,
     restarts : int
         Independent chains of so many passes, averaged.
     scratch : (4, K padded); z : as long as the longest document
+
+    drawn : (restarts, last - first, K), or (0, 0, K)
+        If wanted, the share of tokens in each topic at the end of each chain; zeros before.
 
     Notes
     -----
@@ -54,6 +57,7 @@ def fold_in(const int32_t[::1] words, const int64_t[::1] offsets, const float[:,
     cdef const int32_t *w
     cdef lf total, p, scale
     cdef double unit
+    cdef bint keep = drawn.shape[0] > 0
     cdef Stream s
     with nogil:
         for d in range(first, last):
@@ -117,6 +121,9 @@ def fold_in(const int32_t[::1] words, const int64_t[::1] offsets, const float[:,
                                     zbar[d, k] += share[k]
                                 for g in range(width):
                                     share[g] = 0.0
+                if keep:
+                    for k in range(n_topics):
+                        drawn[restart, d - first, k] = n[k] / size
             unit = 1.0 / (<double>size * (passes - burn_in) * restarts)
             for k in range(n_topics):
                 zbar[d, k] = (zbar[d, k] + share[k]) * unit

@@ -6,9 +6,12 @@ __getattr__, __dir__, __all__ = attach(
     __name__,
     {
         "Coding": "plugsamp.losses.coding",
+        "EpsilonInsensitive": "plugsamp.losses.epsilon_insensitive",
         "Gaussian": "plugsamp.losses.gaussian",
         "Hinge": "plugsamp.losses.hinge",
+        "Logistic": "plugsamp.losses.logistic",
         "Loss": "plugsamp.losses.base",
         "NoLoss": "plugsamp.losses.none",
+        "Probit": "plugsamp.losses.probit",
     },
 )

@@ -29,7 +29,8 @@ class Loss(Configured, ABC):
     that argument.
     """
 
-    #: Whether `probabilities` are those of a real likelihood (False: scores of a pseudo-posterior).
+    #: Whether psi is a real likelihood, so that `probabilities` or `cdf` can be relied on (False: scores of
+    #: a pseudo-posterior). `log_psi` of real responses is then normalised over y: it measures predictions.
     calibrated: ClassVar[bool] = False
     #: Whether an intercept is part of the default design (MODEL section 4).
     intercept: ClassVar[bool] = False
@@ -91,6 +92,10 @@ class Loss(Configured, ABC):
     def start(self, n_outputs: int) -> dict[str, np.ndarray]:
         """The first values of the loss's own parameters: float64 arrays, the first axis the output."""
         return {}
+
+    def simulate_parameters(self, n_outputs: int, rng) -> dict[str, np.ndarray]:
+        """Parameters drawn from their prior, for the joint-distribution tests; `start` if none is drawn."""
+        return self.start(n_outputs)
 
     def statistics(self, f, y, weight, parameters, rng) -> np.ndarray:
         """What `update` needs of a block, as an array of fixed shape; blocks are summed in their order.

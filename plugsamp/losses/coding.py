@@ -66,6 +66,13 @@ class Coding:
         return self.restore(f)
 
 
+    def choose(self, probabilities: np.ndarray) -> np.ndarray:
+        """Labels from probabilities (D, classes): the largest, or those above one half."""
+        if self.task == "multilabel":
+            return (probabilities > 0.5).astype(np.int8)
+        return self.classes[np.argmax(probabilities, axis=1)]
+
+
 def is_missing(values: np.ndarray) -> np.ndarray:
     """None and NaN are missing, whatever the type of the others."""
     flat = values.ravel().tolist()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import ndtr
 
 from plugsamp.losses.base import Loss
 from plugsamp.losses.coding import Coding, code_real
@@ -44,12 +45,18 @@ class Gaussian(Loss):
     def start(self, n_outputs):
         return {"variance": np.ones(n_outputs)} if self.variance == "sample" else {}
 
+    def simulate_parameters(self, n_outputs, rng):
+        if self.variance != "sample":
+            return {}
+        return {"variance": self.rate / rng.standard_gamma(self.shape, n_outputs)}
+
     def statistics(self, f, y, weight, parameters, rng):
         return np.array([weight.sum(axis=0), (weight * (y - f) ** 2).sum(axis=0)])
 
     def update(self, parameters, total, rng):
         n, squares = total
-        drawn = (self.rate + 0.5 * squares) / rng.standard_gamma(self.shape + 0.5 * n)
+        with np.errstate(divide="ignore", over="ignore"):  # a gamma of a tiny shape can be 0
+            drawn = (self.rate + 0.5 * squares) / rng.standard_gamma(self.shape + 0.5 * n)
         parameters["variance"][:] = np.clip(drawn, SMALLEST, LARGEST)
 
     def augment(self, f, y, rng, weight=None, parameters=None):
@@ -61,6 +68,12 @@ class Gaussian(Loss):
     def log_psi(self, y, f, parameters=None):
         variance = self._variance(parameters)
         return -0.5 * ((y - f) ** 2 / variance + np.log(2 * np.pi * variance))
+
+    def cdf(self, y, f, parameters=None):
+        return ndtr((y - f) / np.sqrt(self._variance(parameters)))
+
+    def simulate(self, f, rng, parameters=None):
+        return f + np.sqrt(self._variance(parameters)) * rng.standard_normal(np.shape(f))
 
     def _variance(self, parameters):
         return self.variance if parameters is None else parameters["variance"]

@@ -5,7 +5,7 @@ cdef class Proposal:
     """An independence proposal for the topic of a token.
 
     A subclass implements `begin`, `draw` and `masses` in Cython without the GIL, and here, where it
-    needs them, `attach` (once a chain) and `refresh` (once a sweep). Register it under the entry-point
+    needs them, `attach` (once a chain), `refresh` (once a sweep) and `prepare` (once a block of documents). Register it under the entry-point
     group ``plugsamp.proposals``.
     """
 
@@ -14,6 +14,9 @@ cdef class Proposal:
 
     def refresh(self, state, seed, sweep):
         """Make the tables of a sweep, from Φ (or the counts outside the block), η and the words."""
+
+    def prepare(self, state, first, last):
+        """Make the tables of a block: documents first:last are about to be updated, (κ, ω) are drawn."""
 
     cdef int begin(self, Document* d, int begin, int end) noexcept nogil:
         return 0

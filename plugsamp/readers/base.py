@@ -9,6 +9,7 @@ and returns nothing partial; what it takes but a user should know of is an `Inpu
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,8 +27,51 @@ class Split(NamedTuple):
     test: Corpus | None
 
 
+@dataclass(frozen=True)
+class Wanted:
+    """What a model asks of the documents beside their words.
+
+    Attributes
+    ----------
+    responses : {"any", "classes", "real", "none"}
+        What its loss takes. "none" means that no document needs a response.
+    numeric, categorical : tuple of str
+        Columns of which covariates are made.
+    """
+
+    responses: str = "any"
+    numeric: tuple[str, ...] = ()
+    categorical: tuple[str, ...] = ()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (*self.numeric, *self.categorical)
+
+
 class Reader(ABC):
     """A format. See the module's text for the contract."""
+
+    #: Set by `for_model`; by default everything is read as it is.
+    wanted = Wanted()
+    #: Whether documents of this format have columns beside their text.
+    has_columns = False
+
+    def for_model(self, wanted: Wanted) -> Reader:
+        """This reader, told what a model asks of the documents.
+
+        Raises
+        ------
+        InputError
+            Columns are asked for, and the format has none.
+        """
+        if wanted.columns and not self.has_columns:
+            raise InputError(
+                f"covariates name the column {wanted.columns[0]!r}, and {type(self).__name__} reads no "
+                "columns; corpus=csv and corpus=jsonl do"
+            )
+        told = copy.copy(self)
+        told.wanted = wanted
+        return told
 
     @abstractmethod
     def read(self, vocabulary: Sequence[str] | None = None) -> Split:

@@ -35,7 +35,7 @@ class Table(FieldOptions, TestFile, TextReader):
     label_delimiter : str
         What separates the labels in a column of several.
     missing_as : list of str, optional
-        Labels that mean "missing" besides the empty one, such as NaN. Text never is.
+        Labels and values of columns that mean "missing" besides the empty one, such as NaN. Text never is.
     encoding : str
     Others : see `FieldOptions`, `plugsamp.text.TextOptions`, `plugsamp.readers.base`.
     """
@@ -77,7 +77,7 @@ class Table(FieldOptions, TestFile, TextReader):
         self.need(self.text, column, path, 1)
         if self.id != "id":
             self.need(self.id, column, path, 1)
-        response, name = self.choose_response(column, path, 1)
+        response, names_of_response = self.choose_response(column, path, 1)
         split = self.choose_split(column, path, 1)
         ids = [v.strip() for v in column[self.id]] if self.id in column else [str(n) for n in lines]
         return Records(
@@ -86,11 +86,29 @@ class Table(FieldOptions, TestFile, TextReader):
             list(column[self.text]),
             unique_ids(ids, lines, path),
             response,
-            self._responses(response, name, column[name], lines, path) if response else [],
+            self._responses(response, names_of_response, column, lines, path) if response else [],
             [self.is_test(v.strip(), path, n) for v, n in zip(column[split], lines, strict=True)]
             if split
             else None,
+            response_names=names_of_response,
+            weights=self._weights(column, lines, path),
+            fields={name: self._column_of(name, column, lines, path) for name in self.columns},
         )
+
+    def _weights(self, column, lines, path) -> list[float]:
+        if self.weight is None:
+            return []
+        values = column[self.need(self.weight, column, path, 1)]
+        return [self.weight_of(v, path, n) for v, n in zip(values, lines, strict=True)]
+
+    def _column_of(self, name, column, lines, path) -> list:
+        values = self._present(column[self.need(name, column, path, 1)])
+        hint = "; values that mean missing are named in missing_as"
+        return [self.column_value(name, v, path, n, hint) for v, n in zip(values, lines, strict=True)]
+
+    def _present(self, values) -> list[str | None]:
+        missing = {"", *(self.missing_as or ())}
+        return [None if v.strip() in missing else v.strip() for v in values]
 
     def _rows(self, path):
         """Rows, and the line each begins on."""
@@ -118,11 +136,14 @@ class Table(FieldOptions, TestFile, TextReader):
                 csv.field_size_limit(limit)
         return lines, rows
 
-    def _responses(self, kind, name, column, lines, path) -> list:
-        missing = {"", *(self.missing_as or ())}
-        values = [None if v.strip() in missing else v.strip() for v in column]
+    def _responses(self, kind, names, column, lines, path) -> list:
+        each = [self._response(kind, name, column[name], lines, path) for name in names]
+        return each[0] if len(each) == 1 else list(map(list, zip(*each, strict=True)))
+
+    def _response(self, kind, name, values, lines, path) -> list:
+        values = self._present(values)
         absent = [n for v, n in zip(values, lines, strict=True) if v is None]
-        if absent and not self.missing_labels:
+        if absent and not self.may_lack_responses:
             alike = [v for v in values if v is not None and v.lower() in _LOOKS_MISSING]
             n = len(absent) + len(alike)
             note = (

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
+from plugsamp.checks import number_of
 from plugsamp.errors import InputError
+from plugsamp.readers.base import Wanted
 
 
 @dataclass(kw_only=True)
@@ -13,14 +16,22 @@ class FieldOptions:
 
     Parameters
     ----------
-    text, label, labels, y, id : str
-        The names of the fields with the text, one label, several labels, a real response, the
-        document's id. The id may be absent; documents are then called by their line.
+    text, label, labels, id : str
+        The names of the fields with the text, one label, several labels, the document's id. The id may be
+        absent; documents are then called by their line.
+    y : str or list of str
+        The field with a real response, or the fields of several.
     response : str
         Which response is used: ``"label"``, ``"labels"``, ``"y"``, ``"none"``, or ``"auto"``, the
-        first of them that the file has.
+        first of them that was named and the file has. A loss for real responses looks for `y` first, and
+        takes the numbers of `label` where there is none.
     missing_labels : bool
         Whether a document may lack its response; otherwise one without is refused.
+    weight : str, optional
+        The field that says how much the response of each document counts, 0 or more.
+    fields : list of str, optional
+        Further fields to keep (`Corpus.fields`), of which covariates can be made; those that
+        ``covariates.numeric`` and ``covariates.categorical`` name are kept anyway.
     split : str
         The field that divides training and test documents (``train`` and ``test``). ``"auto"`` uses
         a field ``split`` where there is one and neither `test_path` nor `test_size` is given;
@@ -33,35 +44,101 @@ class FieldOptions:
     text: str = "text"
     label: str = "label"
     labels: str = "labels"
-    y: str = "y"
+    y: str | list[str] = "y"
     id: str = "id"
     response: str = "auto"
     missing_labels: bool = False
+    weight: str | None = None
+    fields: list[str] | None = None
     split: str = "auto"
     test_value: str = "test"
 
+    #: Of readers (`plugsamp.readers.base.Reader`).
+    has_columns = True
+    wanted = Wanted()
+
     def __post_init__(self):
         # Fields and values may look like numbers (fold=9), which configs read as such.
-        for name in ("text", "label", "labels", "y", "id", "split", "test_value"):
+        for name in ("text", "label", "labels", "id", "split", "test_value"):
             setattr(self, name, str(getattr(self, name)))
+        if self.weight is not None:
+            self.weight = str(self.weight)
+        for name in ("y", "fields"):
+            value = getattr(self, name)
+            if isinstance(value, list | tuple):
+                setattr(self, name, list(map(str, value)))
+            elif value is not None:
+                setattr(self, name, [str(value)] if name == "fields" else str(value))
+        if not self.y:
+            raise InputError("y= names no field; leave it out where there is no real response")
 
-    def choose_response(self, fields, file, line) -> tuple[str | None, str | None]:
-        """(kind, field name) of the response, from the fields of the first document."""
-        named = {"label": self.label, "labels": self.labels, "y": self.y}
+    @property
+    def columns(self) -> list[str]:
+        """The fields to keep, each once."""
+        return list(dict.fromkeys([*(self.fields or ()), *self.wanted.columns]))
+
+    @property
+    def may_lack_responses(self) -> bool:
+        return self.missing_labels or self.wanted.responses == "none"
+
+    def choose_response(self, fields, file, line) -> tuple[str | None, list[str]]:
+        """(kind, field names) of the response, from the fields of the first document.
+
+        There is more than one name only of several real responses. Test documents may lack the fields.
+        """
+        kinds = {"label": [self.label], "labels": [self.labels], "y": _listed(self.y)}
+        optional = file is not None and file == self.test_path
         if self.response == "none":
-            return None, None
-        if self.response == "auto":
-            chosen = next(((k, f) for k, f in named.items() if f in fields), (None, None))
-            if chosen[0] is None:
-                # A field that was named and is not there is a mistake, not a corpus without responses.
-                defaults = FieldOptions()
-                for kind, name in named.items():
-                    if name != getattr(defaults, kind):
-                        self.need(name, fields, file, line)
-            return chosen
-        if self.response not in named:
-            raise InputError(f"response must be auto, label, labels, y or none, not {self.response!r}")
-        return self.response, self.need(named[self.response], fields, file, line)
+            return None, []
+        if self.response != "auto":
+            if self.response not in kinds:
+                raise InputError(f"response must be auto, label, labels, y or none, not {self.response!r}")
+            kind = self.response
+        else:
+            kind = self._first_of(kinds, fields)
+            if kind is None:
+                return None, []
+        if optional and not any(name in fields for name in kinds[kind]):
+            return None, []
+        names = [self.need(name, fields, file, line) for name in kinds[kind]]
+        if self.response == "auto" and kind == "label" and self.wanted.responses == "real":
+            kind = "y"
+        return kind, names
+
+    def _first_of(self, kinds, fields) -> str | None:
+        """The kind that was named, or whose default field is there."""
+        order = ["y", "label", "labels"] if self.wanted.responses == "real" else list(kinds)
+        defaults = {"label": "label", "labels": "labels", "y": "y"}
+        # A field that was named and is not there is a mistake, not a reason to take another one.
+        named = [kind for kind in order if kinds[kind] != [defaults[kind]]]
+        found = [kind for kind in named or order if all(name in fields for name in kinds[kind])]
+        return next(iter(found or named), None)
+
+    def weight_of(self, value, file, line) -> float:
+        """The weight of a document, from its raw value."""
+        weight = number_of(value)
+        if not (weight == 0 or 1e-12 <= weight <= 1e12):
+            raise InputError(
+                f"the weight in {self.weight!r} must be a number, 0 or from 1e-12 to 1e12, found {value!r}",
+                file=file,
+                line=line,
+            )
+        return weight
+
+    def column_value(self, name, value, file, line, hint=""):
+        """The raw value of a column, a float where it is to be numeric."""
+        if name not in self.wanted.numeric:
+            return value
+        number = number_of(value)
+        if math.isinf(number):
+            found = list(value) if isinstance(value, tuple) else value
+            raise InputError(
+                f"{name} must be a finite number, found {found!r}{hint}; a column of classes is named in "
+                "covariates.categorical",
+                file=file,
+                line=line,
+            )
+        return number
 
     def choose_split(self, fields, file, line) -> str | None:
         """The name of the split field, or None."""
@@ -93,3 +170,7 @@ class FieldOptions:
                 f"there is no field {name!r}; fields are {', '.join(fields)}", file=file, line=line
             )
         return name
+
+
+def _listed(names: str | list[str]) -> list[str]:
+    return [names] if isinstance(names, str) else list(names)

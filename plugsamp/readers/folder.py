@@ -50,7 +50,9 @@ class Folder(TestFile, TextReader):
         )
         if labelled:
             loose = next((f for f in found if len(f.parts) == 1), None)
-            if loose is not None:
+            if loose is not None and self.response == "auto" and self.wanted.responses == "none":
+                labelled = False
+            elif loose is not None:
                 raise InputError(
                     "the file is in no sub-folder, so it has no label; pass response=none to use no labels",
                     file=root / loose,

@@ -35,8 +35,10 @@ class JsonLines(FieldOptions, TestFile, TextReader):
 
     def records(self, path: str) -> Records:
         kind = None
-        contents, ids, lines, responses, tests = [], [], [], [], []
-        unlabelled: list[int] = []
+        contents, ids, lines, responses, tests, weights = [], [], [], [], [], []
+        columns: dict[str, list] = {name: [] for name in self.columns}
+        found_columns: set[str] = set()
+        unlabelled: list[tuple[int, str]] = []
         label_type = None
         for line, source in enumerate(read_lines(path, self.encoding), 1):
             if not source or source.isspace():
@@ -45,7 +47,8 @@ class JsonLines(FieldOptions, TestFile, TextReader):
             document = at.parse(source)
             if kind is None:
                 kind, content = self._content(document, at)
-                response, response_field = self.choose_response(document, path, line)
+                first_fields = list(document)
+                response, response_fields = self.choose_response(document, path, line)
                 split_field = self.choose_split(document, path, line)
             if content not in document:
                 at.refuse(f"there is no field {content!r}; fields are {', '.join(document)}")
@@ -55,29 +58,54 @@ class JsonLines(FieldOptions, TestFile, TextReader):
             if split_field:
                 self.need(split_field, document, path, line)
                 tests.append(self.is_test(document[split_field], path, line))
+            if self.weight is not None:
+                self.need(self.weight, document, path, line)
+                weights.append(self.weight_of(document[self.weight], path, line))
+            for name, values in columns.items():
+                value = at.column(document.get(name), name)
+                values.append(self.column_value(name, value, path, line))
+            found_columns.update(columns.keys() & document.keys())
             if response:
-                value = document.get(response_field)
-                if value is None:
-                    unlabelled.append(line)
-                    responses.append(None)
-                    continue
-                value, found = RESPONSE[response](value, response_field, at)
-                if label_type not in (None, found):
-                    at.refuse(f"labels must be of one type, found {found} after {label_type}")
-                label_type = found
-                responses.append(value)
+                values = []
+                for name in response_fields:
+                    value = document.get(name)
+                    if value is None:
+                        unlabelled.append((line, name))
+                        values.append(None)
+                        continue
+                    value, found = RESPONSE[response](value, name, at)
+                    if label_type not in (None, found):
+                        at.refuse(f"labels must be of one type, found {found} after {label_type}")
+                    label_type = found
+                    values.append(value)
+                responses.append(values[0] if len(values) == 1 else values)
         if not contents:
             raise InputError("there are no documents in this file", file=path)
-        if unlabelled and not self.missing_labels:
+        for name in columns:
+            if name not in found_columns:
+                raise InputError(
+                    f"no document has a field {name!r}; fields of the first are {', '.join(first_fields)}",
+                    file=path,
+                )
+        if unlabelled and not self.may_lack_responses:
             raise InputError(
                 f"{len(unlabelled)} {'document has' if len(unlabelled) == 1 else 'documents have'} no "
-                f"{response_field} (the first is on this line); "
+                f"{unlabelled[0][1]} (the first is on this line); "
                 "pass missing_labels=true to keep them unlabelled, or response=none to use none",
                 file=path,
-                line=unlabelled[0],
+                line=unlabelled[0][0],
             )
         return Records(
-            str(path), kind, contents, unique_ids(ids, lines, path), response, responses, tests or None
+            str(path),
+            kind,
+            contents,
+            unique_ids(ids, lines, path),
+            response,
+            responses,
+            tests or None,
+            response_names=response_fields,
+            weights=weights,
+            fields=columns,
         )
 
     def _content(self, document, at) -> tuple[str, str]:
@@ -120,6 +148,18 @@ class _Place:
                 check_text([value], what)
             except InputError as error:
                 self.refuse(error.what)
+        return value
+
+    def column(self, value, name: str):
+        """The value of a column: null, a number, true or false, a string, or a list of strings."""
+        if isinstance(value, str):
+            return self.text(value, name)
+        if isinstance(value, list) and all(isinstance(v, str) for v in value):
+            return tuple(self.text(v, name) for v in value)
+        if isinstance(value, list | dict):
+            self.refuse(f"{name} must be a string, a number or a list of strings, found {_type(value)}")
+        if isinstance(value, float) and value in (float("inf"), float("-inf")):
+            self.refuse(f"{name} is too large a number")
         return value
 
     def id(self, value) -> str:

@@ -26,8 +26,14 @@ class Records:
     contents : list of str, of lists of str, or of dicts from word to count
     ids : list of str, all different
     response : {None, "label", "labels", "y"}
-    responses : list of str, of lists of str, or of float; None where missing
+    responses : list of str, of lists of str, of float, or of lists of float; None where missing
     is_test : list of bool, or None where the file does not say
+    response_names : list of str
+        The fields of the response.
+    weights : list of float
+        Empty where the documents have none.
+    fields : dict of str to list
+        Raw values by column.
     """
 
     file: str
@@ -37,6 +43,9 @@ class Records:
     response: str | None = None
     responses: list = field(default_factory=list)
     is_test: list[bool] | None = None
+    response_names: list[str] = field(default_factory=list)
+    weights: list[float] = field(default_factory=list)
+    fields: dict[str, list] = field(default_factory=dict)
 
     def take(self, rows) -> Records:
         def pick(values):
@@ -48,6 +57,8 @@ class Records:
             ids=pick(self.ids),
             responses=pick(self.responses),
             is_test=pick(self.is_test),
+            weights=pick(self.weights),
+            fields={name: pick(values) for name, values in self.fields.items()},
         )
 
 
@@ -68,12 +79,12 @@ class TextReader(TextOptions, SplitOptions, Reader):
         self.check_split_options()
         records = self._selected_records(self.records(getattr(self, "path", None)))
         if self.second_path is not None:
-            train, test = records, self._selected_records(self.records(self.second_path))
+            train, test = records, _unlabelled(records, self.records(self.second_path))
+            test = self._selected_records(test)
             if (test.kind, test.response) != (train.kind, train.response):
                 raise InputError(
                     f"the test file has {test.kind} and {test.response or 'no responses'}, "
-                    f"the training file {train.kind} and {train.response or 'no responses'}; for "
-                    "test documents without labels leave the field empty, with missing_labels=true",
+                    f"the training file {train.kind} and {train.response or 'no responses'}",
                     file=test.file,
                 )
         else:
@@ -87,6 +98,8 @@ class TextReader(TextOptions, SplitOptions, Reader):
             raise InputError(
                 "only= selects by label, and the documents have not one label each", file=records.file
             )
+        if not any(records.responses):
+            return records
         check_only(self.only, [r for r in records.responses if r is not None], records.file)
         wanted = set(map(str, self.only))
         return records.take([i for i, r in enumerate(records.responses) if r in wanted])
@@ -115,6 +128,9 @@ class TextReader(TextOptions, SplitOptions, Reader):
             return records, None
         return records.take(np.flatnonzero(~is_test)), records.take(np.flatnonzero(is_test))
 
+    def _column(self, name: str, values: list):
+        return np.array(values, dtype=float) if name in self.wanted.numeric else values
+
     def _corpora(self, train: Records, test: Records | None, vocabulary) -> Split:
         responses, names = coded_responses(train, test)
         corpora = []
@@ -140,6 +156,8 @@ class TextReader(TextOptions, SplitOptions, Reader):
                 vocabulary=words,
                 ids=part.ids,
                 response_names=names,
+                weights=np.array(part.weights) if part.weights else None,
+                fields={name: self._column(name, values) for name, values in part.fields.items()},
                 require_tokens=False,
             )
             if vocabulary is not None:
@@ -149,6 +167,19 @@ class TextReader(TextOptions, SplitOptions, Reader):
             corpora.append(corpus)
             _warn_of_emptied(part, corpus)
         return Split(*corpora)
+
+
+def _unlabelled(train: Records, test: Records) -> Records:
+    """Test documents that have no field for the response: all of theirs are missing."""
+    if train.response is None or test.response is not None:
+        return test
+    names = ", ".join(map(repr, train.response_names)) or "responses"
+    warnings.warn(
+        f"{test.file}: the test documents have no {names}, so they are predicted and not scored",
+        InputWarning,
+        stacklevel=4,
+    )
+    return replace(test, response=train.response, responses=[None] * len(test.contents))
 
 
 def _warn_of_emptied(part: Records, corpus: Corpus) -> None:
@@ -169,9 +200,8 @@ def coded_responses(train: Records, test: Records | None):
     if train.response is None:
         return (None, None), None
     if train.response == "y":
-        return [
-            p and np.array([np.nan if r is None else r for r in p.responses], dtype=float) for p in parts
-        ], None
+        several = train.response_names if len(train.response_names) > 1 else None
+        return [p and real_responses(p.responses, len(several or "y")) for p in parts], several
     if train.response == "label":
         _warn_of_new(train, test, lambda r: () if r is None else (r,))
         return [p and _objects(p.responses) for p in parts], None
@@ -181,6 +211,14 @@ def coded_responses(train: Records, test: Records | None):
         raise InputError("no document has a label", file=train.file)
     index = {name: i for i, name in enumerate(names)}
     return [p and indicator_table(p.responses, index) for p in parts], names
+
+
+def real_responses(responses, n_columns: int) -> np.ndarray:
+    """Numbers (D,), or (D, C) of several columns; NaN where missing."""
+    if n_columns == 1:
+        return np.array([np.nan if r is None else r for r in responses], dtype=float)
+    rows = [[None] * n_columns if r is None else r for r in responses]
+    return np.array([[np.nan if v is None else v for v in row] for row in rows], dtype=float)
 
 
 def _objects(values) -> np.ndarray:

@@ -10,13 +10,19 @@ import numpy as np
 
 from plugsamp.columns import Columns
 from plugsamp.losses.base import Loss
+from plugsamp.losses.coding import is_missing
 from plugsamp.model import Model
-from plugsamp.registry import resolve
+from plugsamp.registry import load, resolve
 
 #: Options for the built-in plugins: a cost of about one, so that the response and the words pull alike.
-_OPTIONS = {
-    "losses": {"hinge": {"cost": 1.1, "margin": 1.0}, "gaussian": {"variance": 0.8}},
-    "priors": {"normal": {"variance": 3.0, "intercept_variance": 1.5}},
+_VARIANTS = {
+    "losses": {
+        "hinge": [{"cost": 1.1, "margin": 1.0}],
+        "gaussian": [{"variance": 0.8}, {"variance": "sample", "shape": 3.0, "rate": 2.0}],
+        "logistic": [{"cost": 0.7}, {"cost": 2.5}],
+        "epsilon_insensitive": [{"cost": 1.1, "epsilon": 0.3}],
+    },
+    "priors": {"normal": [{"variance": 3.0, "intercept_variance": 1.5}]},
 }
 
 
@@ -25,20 +31,36 @@ def registered(group: str) -> list[str]:
     return sorted({entry.name for entry in entry_points(group=f"plugsamp.{group}")})
 
 
-def options_for(name: str, group: str = "losses") -> dict:
-    """Constructor options with which the plugin `name` is tested.
+def variants_for(name: str, group: str = "losses") -> list[dict]:
+    """The sets of constructor options with which the plugin `name` is tested, one or more.
 
-    A plugin author sets the class attribute ``testing = {"options": {...}}``; without it, and for a
-    plugin unknown to the kit, the constructor's defaults are used. For losses the same dictionary
-    may hold ``"responses"``, a list of valid responses that the tiny corpora cycle through (by
-    default labels are tried, then real numbers).
+    A plugin author sets the class attribute ``testing``, a dictionary that may hold
+
+    - ``"variants"``: a list of such sets, where behaviour depends on options (a parameter fixed, or sampled);
+    - ``"options"``: one set; without either the constructor's defaults are used;
+    - ``"responses"`` (of losses): valid responses, through which the tiny corpora cycle (by default labels
+      are tried, then real numbers).
     """
-    if name in _OPTIONS.get(group, {}):
-        return dict(_OPTIONS[group][name])
-    for entry in entry_points(group=f"plugsamp.{group}"):
-        if entry.name == name:
-            return dict(getattr(entry.load(), "testing", {}).get("options", {}))
-    return {}
+    if name in _VARIANTS.get(group, {}):
+        return [dict(options) for options in _VARIANTS[group][name]]
+    testing = getattr(load(group, name), "testing", {})
+    return [dict(options) for options in testing.get("variants") or [testing.get("options", {})]]
+
+
+def options_for(name: str, group: str = "losses") -> dict:
+    """The first of `variants_for`."""
+    return variants_for(name, group)[0]
+
+
+def variants(group: str) -> dict[str, object]:
+    """Every registered plugin of a group in every variant, by a short name for test ids."""
+    result = {}
+    for name in registered(group):
+        every = variants_for(name, group)
+        for options in every:
+            changing = [f"{k}={v}" for k, v in options.items() if any(o.get(k) != v for o in every)]
+            result["-".join([name, *changing])] = resolve(group, name, **options)
+    return result
 
 
 def _normal():
@@ -63,6 +85,8 @@ class Case:
     weights : WeightPrior, optional
     intercept : bool, optional
         As in `Model`.
+    document_weights : ndarray (D,), optional
+        The power that psi of each document has.
     """
 
     name: str
@@ -76,6 +100,7 @@ class Case:
     covariates: np.ndarray | None = None
     weights: object = field(default_factory=_normal)
     intercept: bool | None = None
+    document_weights: np.ndarray | None = None
 
     def __str__(self) -> str:
         return self.name
@@ -124,6 +149,16 @@ class Case:
         return self.y.shape[1]
 
     @cached_property
+    def power(self) -> np.ndarray:
+        """The power of psi of each document, (D,)."""
+        return np.ones(self.n_documents) if self.document_weights is None else self.document_weights
+
+    @property
+    def fixed_parameters(self) -> bool:
+        """Whether neither the loss nor the prior has anything of its own to draw."""
+        return not (self.loss.start(self.n_outputs) or self.weights.start(self.n_outputs, self.columns))
+
+    @cached_property
     def fixed(self) -> np.ndarray:
         """The part of the design that is not topics, (D, P) or (D, P + 1): covariates, then the intercept."""
         x = np.empty((self.n_documents, 0)) if self.covariates is None else np.asarray(self.covariates, float)
@@ -144,8 +179,11 @@ class Case:
 
     @cached_property
     def prior_precision(self) -> np.ndarray:
-        """Prior precision of the weights (C, J)."""
-        state = self.weights.start(self.n_outputs, self.columns)
+        """Prior precision of the weights (C, J), of a prior's first state where it has one."""
+        return self.precision_of(self.weights.start(self.n_outputs, self.columns))
+
+    def precision_of(self, state: dict) -> np.ndarray:
+        """Prior precision of the weights (C, J) given the prior's state."""
         rows = [self.weights.precision(state, c, self.columns) for c in range(self.n_outputs)]
         return np.array(rows).reshape(self.n_outputs, self.n_features)
 
@@ -172,7 +210,9 @@ class Case:
 
         counts = np.zeros((self.n_documents, self.n_words), dtype=np.int64)
         np.add.at(counts, (self.document_of, self.words), 1)
-        return Corpus.from_counts(counts, responses=self.responses, covariates=self.covariates)
+        return Corpus.from_counts(
+            counts, responses=self.responses, covariates=self.covariates, weights=self.document_weights
+        )
 
     def model(self) -> Model:
         """The case as a `plugsamp.Model`."""
@@ -186,12 +226,15 @@ class Case:
         return replace(self, documents=tuple(tuple(sorted(d)) for d in documents), responses=responses)
 
 
-def _responses(loss: Loss, labels, reals, own):
+def responses_for(loss: Loss, labels, reals) -> np.ndarray:
     """The first of: the loss's own responses, labels, real numbers, that the loss can code."""
+    labels, reals = np.array(labels, dtype=object), np.array(reals, dtype=float)
+    own = getattr(type(loss), "testing", {}).get("responses")
     candidates = [labels, reals]
     if own:
-        flat = np.resize(np.array(own, dtype=object), len(labels))
-        candidates.insert(0, flat)
+        cycled = np.resize(np.array(own, dtype=object), labels.shape)
+        cycled[is_missing(labels)] = None
+        candidates.insert(0, cycled)
     for candidate in candidates:
         try:
             loss.code(candidate, None)
@@ -201,18 +244,18 @@ def _responses(loss: Loss, labels, reals, own):
     raise ValueError(f"{loss!r} codes neither labels nor real numbers: set testing = {{'responses': [...]}}")
 
 
-def cases_for(loss_name: str) -> list[Case]:
-    """The battery for one registered loss.
+def cases_for(loss: str | Loss) -> list[Case]:
+    """The battery for one loss, an object or a registered name (its first variant).
 
     K of 2 and 3, K different from V, one, two and three outputs, asymmetric and symmetric alpha and
     beta, covariates with an intercept, missing labels, documents of unequal length, an empty one, one
-    of one token, repeated words.
+    of one token, repeated words; weights of documents where the loss takes some.
     """
-    loss = resolve("losses", loss_name, **options_for(loss_name))
-    own = getattr(type(loss), "testing", {}).get("responses")
+    if isinstance(loss, str):
+        loss = resolve("losses", loss, **options_for(loss))
 
     def take(labels, reals):
-        return _responses(loss, np.array(labels, dtype=object), np.array(reals, dtype=float), own)
+        return responses_for(loss, labels, reals)
 
     nan = float("nan")
     return [
@@ -256,5 +299,6 @@ def cases_for(loss_name: str) -> list[Case]:
             beta=0.5,
             loss=loss,
             responses=take([3, 1, 2], [1.2, -0.9, 0.2]),
+            document_weights=np.array([0.6, 1.7, 1.0]) if loss.weighted else None,
         ),
     ]

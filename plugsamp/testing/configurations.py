@@ -1,7 +1,7 @@
 """Kernels and losses of the battery, read from the registry: what is registered is tested."""
 
 from plugsamp.registry import resolve
-from plugsamp.testing.cases import options_for, registered
+from plugsamp.testing.cases import options_for, registered, variants
 
 
 def composed_configurations():
@@ -41,3 +41,31 @@ def label(configuration) -> str:
     if "proposals" in options:
         parts += ["+".join(options["proposals"]), options["composition"], str(options["steps"])]
     return "-".join(part for part in parts if part)
+
+
+#: The composed kernels that stand for all where losses are compared.
+_REPRESENTATIVE = ({"full", "cycle", 8}, {"partial", "mixture", 3})
+
+
+def _represents(configuration) -> bool:
+    """Whether a configuration is tried with every loss: plain kernels, and one composed each way."""
+    name, options = configuration
+    if name != "composed":
+        return True
+    return {options["collapse"], options["composition"], options["steps"]} in _REPRESENTATIVE
+
+
+def battery() -> list[tuple]:
+    """(id, configuration, loss, short) of every kernel configuration with every variant of every loss.
+
+    The short ones make up the default suite: every configuration without responses and with the hinge
+    loss, and some configurations with each loss. Kernels that take no responses are left out with losses.
+    """
+    result = []
+    for configuration in kernel_configurations():
+        kernel = resolve("kernels", configuration[0], **configuration[1])
+        for loss_id, loss in variants("losses").items():
+            if kernel.responses or loss.unsupervised:
+                short = loss_id in ("none", "hinge") or _represents(configuration)
+                result.append((f"{label(configuration)}-{loss_id}", configuration, loss, short))
+    return result

@@ -72,6 +72,10 @@ class Enumeration:
     """
 
     def __init__(self, case: Case, points: int | None = None):
+        if case.n_outputs and not case.fixed_parameters:
+            raise ValueError(
+                f"{case}: the posterior cannot be enumerated, its loss or prior draws parameters"
+            )
         self.case = case
         k, n, n_documents = case.n_topics, case.n_tokens, case.n_documents
         self.z = np.array(list(product(range(k), repeat=n)), dtype=np.int64).reshape(-1, n)
@@ -135,7 +139,8 @@ class Enumeration:
                 continue
             u = np.hstack([patterns / max(case.lengths[d], 1), np.tile(case.fixed[d], (len(patterns), 1))])
             f = u @ grid.T
-            values.append(np.exp(case.loss.log_psi(np.full_like(f, case.y[d, c]), f)))
+            log_psi = case.power[d] * case.loss.log_psi(np.full_like(f, case.y[d, c]), f)
+            values.append(np.exp(log_psi))
         return grid, weight, values, index
 
     def _integrand(self, values, pattern, g: int) -> np.ndarray:

@@ -8,6 +8,14 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.stats import chi2
 
+from plugsamp.chain import Chain
+from plugsamp.kernels.composed import ComposedMH
+from plugsamp.testing.agreement import check_invariance
+from plugsamp.testing.cases import Case, cases_for
+from plugsamp.testing.conditional import check_token
+from plugsamp.testing.posterior import Enumeration
+from plugsamp.testing.statistics import require
+
 #: Cells with fewer expected draws are counted together.
 _LEAST = 10.0
 
@@ -93,3 +101,64 @@ def _scale(drawn, mass) -> float:
 
     low = np.log(total.max())
     return float(np.exp(minimize_scalar(loss, bounds=(low + 1e-12, low + 40), options={"xatol": 1e-9}).x))
+
+
+def check_proposal(proposal, *, losses=("none", "hinge"), seed: int = 0) -> None:
+    """Check a proposal of the composed kernel, compiled or of tables, on the battery of tiny corpora.
+
+    For both collapses and every token: draws follow the stated masses (`check_draws`); the token's full
+    conditional is stationary under the proposal's transitions, and these do not depend on the token's own
+    topic (`check_token`); every topic is reached. Then short runs from exact draws of a posterior.
+
+    Parameters
+    ----------
+    proposal : str, class or object
+        As in `plugsamp.kernels.ComposedMH`.
+    losses : sequence of str or Loss
+
+    Raises
+    ------
+    CheckFailed
+        At the first corpus where something is wrong.
+    """
+    for loss in losses:
+        cases = cases_for(loss)
+        for collapse in ("full", "partial"):
+            for case in cases:
+                _check_tokens(proposal, case, collapse, seed)
+            case = cases[0]
+            if not case.fixed_parameters:
+                continue
+            chain = _chain_for(case, [proposal, "doc", "word"], collapse, seed)
+            result = check_invariance(chain, Enumeration(case), restarts=200, sweeps=8, seed=seed)
+            if not result.passes():
+                require(
+                    f"{proposal} on {case}, collapse {collapse}", [f"a chain leaves the posterior:\n{result}"]
+                )
+
+
+def _chain_for(case: Case, proposals, collapse: str, seed: int) -> Chain:
+    kernel = ComposedMH(proposals, "cycle", len(proposals), collapse)
+    chain = Chain(case.corpus(), case.model(), kernel, seed=seed)
+    chain.run(3)
+    chain.augment()
+    return chain
+
+
+def _check_tokens(proposal, case: Case, collapse: str, seed: int) -> None:
+    chain = _chain_for(case, [proposal], collapse, seed)
+    collapsed = collapse == "full"
+    for i in range(case.n_tokens):
+        problems = []
+        drawn = check_draws(chain, i, draws=10_000, seed=seed)
+        if not drawn.passes():
+            problems.append(f"what it draws does not follow the masses it states: {drawn}")
+        token = check_token(chain, case, i, collapsed=collapsed, blind=collapsed)
+        if not token.passes():
+            problems.append(
+                f"the full conditional is not stationary, or the token's own topic is used: {token}"
+            )
+        far = np.linalg.matrix_power(token.matrix, 1 << 16)
+        if not np.abs(far - token.pi).max() < 1e-3:
+            problems.append(f"it does not reach every topic: {token}")
+        require(f"{proposal} on {case}, collapse {collapse}, token {i}", problems)

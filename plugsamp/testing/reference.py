@@ -10,6 +10,7 @@ from math import exp, log, sqrt
 
 import numpy as np
 
+from plugsamp.losses.coding import filled
 from plugsamp.testing.cases import Case
 
 #: Name -> the mistake, each one published or easily made (MODEL sections 3 and 9).
@@ -106,7 +107,10 @@ class ReferenceSampler:
             return
         f = case.design(self.z) @ self.eta.T
         missing = np.isnan(case.y)
-        self.kappa, self.omega = case.loss.augment(f, np.where(missing, 0.0, case.y), self.rng)
+        weight = {}
+        if case.document_weights is not None:
+            weight = {"weight": np.broadcast_to(case.power[:, None], f.shape)}
+        self.kappa, self.omega = case.loss.augment(f, filled(case.y, missing), self.rng, **weight)
         self.kappa[missing] = 0.0
         self.omega[missing] = 0.0
 

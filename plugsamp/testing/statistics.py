@@ -117,3 +117,32 @@ def compare_two(first, second, names, *, batches: int = 50) -> Comparison:
     with np.errstate(divide="ignore", invalid="ignore"):
         score = np.where(np.abs(difference) <= 1e-12, 0.0, difference / error)
     return Comparison(list(names), difference, error, score, _largest(score, batches - 1))
+
+
+class CheckFailed(AssertionError):
+    """A plugin is not what it says; the message lists everything that was found."""
+
+
+def require(subject: str, problems: list[str]) -> None:
+    """Raise `CheckFailed` where there are problems."""
+    if problems:
+        raise CheckFailed(f"{subject}:\n" + "\n".join(f"  - {problem}" for problem in problems))
+
+
+def differing(first: dict, second: dict, level: float = 1e-4) -> list[str]:
+    """Which quantities, named arrays of independent draws, differ in distribution (Kolmogorov-Smirnov).
+
+    `level` is the probability of any false alarm. Being of ranks, it bears tails of any weight.
+    """
+    problems = []
+    for name, values in first.items():
+        if not (np.isfinite(values).all() and np.isfinite(second[name]).all()):
+            problems.append(f"{name} is not finite")
+            continue
+        result = stats.ks_2samp(values, second[name], method="asymp")
+        if result.pvalue < level / len(first):
+            problems.append(
+                f"{name} has another distribution (medians {np.median(values):.4g} and "
+                f"{np.median(second[name]):.4g}, p = {result.pvalue:.1g})"
+            )
+    return problems

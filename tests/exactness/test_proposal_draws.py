@@ -5,9 +5,12 @@ import pytest
 
 from plugsamp.chain import Chain
 from plugsamp.kernels.composed import ComposedMH
-from plugsamp.testing import cases_for, check_draws, registered
+from plugsamp.testing import cases_for, check_draws, registered, variants
 
 pytestmark = pytest.mark.usefixtures("blas_limited")
+LOSSES = variants("losses")
+SHORT = ["none", "hinge"]
+OTHERS = [name for name in LOSSES if name not in SHORT]
 
 
 def chain_for(case, proposal, collapse):
@@ -19,10 +22,10 @@ def chain_for(case, proposal, collapse):
 
 
 @pytest.mark.parametrize("collapse", ["full", "partial"])
-@pytest.mark.parametrize("loss", registered("losses"))
+@pytest.mark.parametrize("loss", SHORT + [pytest.param(name, marks=pytest.mark.slow) for name in OTHERS])
 @pytest.mark.parametrize("proposal", registered("proposals"))
 def test_draws_follow_the_stated_masses(proposal, loss, collapse):
-    for case in cases_for(loss):
+    for case in cases_for(LOSSES[loss]):
         chain = chain_for(case, proposal, collapse)
         before = chain.z
         for i in range(case.n_tokens):
@@ -31,31 +34,36 @@ def test_draws_follow_the_stated_masses(proposal, loss, collapse):
         np.testing.assert_array_equal(chain.z, before)
 
 
-@pytest.mark.parametrize("factor", [0.0, 0.8])
-def test_a_wrong_mass_is_seen(factor, monkeypatch):
-    case = cases_for("none")[1]
-    chain = chain_for(case, "doc", "full")
-    sampler = chain.phases.sampler
-    true = sampler.probe
+@pytest.fixture
+def check_with(monkeypatch):
+    """The check of a sound proposal whose stated masses pass through a function (topic, masses) -> masses."""
 
-    def wrong(document, position, topic, *rest):
-        target, mass, drawn = true(document, position, topic, *rest)
-        mass[0] *= factor
-        return target, mass, drawn
+    def check(change):
+        chain = chain_for(cases_for("none")[1], "doc", "full")
+        sampler = chain.phases.sampler
+        true = sampler.probe
 
-    monkeypatch.setattr(sampler, "probe", wrong)
-    assert not check_draws(chain, 0).passes()
+        def probe(document, position, topic, *rest):
+            target, mass, drawn = true(document, position, topic, *rest)
+            return target, change(topic, mass), drawn
+
+        monkeypatch.setattr(sampler, "probe", probe)
+        return check_draws(chain, 0)
+
+    return check
 
 
-def test_a_constant_that_depends_on_the_topic_is_seen(monkeypatch):
-    case = cases_for("none")[1]
-    chain = chain_for(case, "doc", "full")
-    sampler = chain.phases.sampler
-    true = sampler.probe
+WRONG = {
+    "a topic that has no mass": lambda topic, mass: mass * [0.0, 1.0, 1.0],
+    "a topic that has too little": lambda topic, mass: mass * [0.8, 1.0, 1.0],
+    "a scale that depends on the topic": lambda topic, mass: mass * (1.0 + 0.1 * (topic == 1)),
+}
 
-    def wrong(document, position, topic, *rest):
-        target, mass, drawn = true(document, position, topic, *rest)
-        return target, mass * (1.0 + 0.1 * (topic == 1)), drawn
 
-    monkeypatch.setattr(sampler, "probe", wrong)
-    assert not check_draws(chain, 0).passes()
+def test_unchanged_masses_pass(check_with):
+    assert check_with(lambda topic, mass: mass).passes()
+
+
+@pytest.mark.parametrize("mistake", WRONG)
+def test_wrong_masses_are_seen(mistake, check_with):
+    assert not check_with(WRONG[mistake]).passes()

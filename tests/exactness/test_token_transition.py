@@ -15,7 +15,15 @@ from plugsamp.losses.hinge import Hinge
 from plugsamp.losses.none import NoLoss
 from plugsamp.priors.normal import Normal
 from plugsamp.registry import resolve
-from plugsamp.testing import Case, cases_for, check_token, kernel_configurations, label, registered
+from plugsamp.testing import (
+    Case,
+    battery,
+    cases_for,
+    check_token,
+    kernel_configurations,
+    label,
+    registered,
+)
 
 pytestmark = pytest.mark.usefixtures("blas_limited")
 CONFIGURATIONS = kernel_configurations()
@@ -37,11 +45,18 @@ def skip_if_unsupervised_only(case, configuration):
         pytest.skip(f"{name} samples models without responses only")
 
 
-@pytest.mark.parametrize("loss", registered("losses"))
-@pytest.mark.parametrize("configuration", CONFIGURATIONS, ids=label)
+def grid(chosen):
+    """The battery for some configurations; what is not short is slow."""
+    return [
+        pytest.param(configuration, loss, marks=() if short else (pytest.mark.slow,), id=id)
+        for id, configuration, loss, short in battery()
+        if configuration in chosen
+    ]
+
+
+@pytest.mark.parametrize("configuration, loss", grid(CONFIGURATIONS))
 def test_conditional_is_stationary(configuration, loss):
     for case in cases_for(loss):
-        skip_if_unsupervised_only(case, configuration)
         chain = chain_for(case, configuration)
         partial = chain.kernel.partial
         before = chain.z, chain.counts.topic_word
@@ -54,11 +69,9 @@ def test_conditional_is_stationary(configuration, loss):
         np.testing.assert_array_equal(chain.counts.topic_word, before[1])
 
 
-@pytest.mark.parametrize("loss", registered("losses"))
-@pytest.mark.parametrize("configuration", COLLAPSED, ids=label)
+@pytest.mark.parametrize("configuration, loss", grid(COLLAPSED))
 def test_transition_does_not_know_the_tokens_own_topic(configuration, loss):
     for case in cases_for(loss)[:3]:
-        skip_if_unsupervised_only(case, configuration)
         chain = chain_for(case, configuration)
         for i in range(case.n_tokens):
             report = check_token(chain, case, i, collapsed=True, blind=True)

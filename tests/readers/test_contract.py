@@ -12,7 +12,7 @@ from plugsamp.readers.base import Reader
 
 PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))
 READERS = PROJECT["project"]["entry-points"]["plugsamp.readers"]
-PLAIN = {str, int, float, bool, str | None, list[str] | None}
+PLAIN = {str, int, float, bool, str | None, list[str] | None, str | list[str]}
 
 
 @pytest.mark.parametrize("target", READERS.values(), ids=READERS)

@@ -45,10 +45,15 @@ def test_a_second_file(write):
         split = JsonLines(path=train, test_path=test, min_df=1).read()
     assert split.test.n_unknown.tolist() == [1]
     other = write([{"text": "vote net"}], "c.jsonl")
-    with pytest.raises(
-        InputError, match=r"test file has text and no responses, the training file text and label"
+    with pytest.warns(InputWarning, match=r"c\.jsonl: the test documents have no 'label'"):
+        split = JsonLines(path=train, test_path=other, min_df=1).read()
+    assert split.test.responses.tolist() == [None] and split.train.responses.tolist() == ["a", "b"]
+    counted = write([{"counts": {"vote": 1}}], "d.jsonl")
+    with (
+        pytest.warns(InputWarning, match="no 'label'"),
+        pytest.raises(InputError, match=r"test file has counts and label, the training file text and label"),
     ):
-        JsonLines(path=train, test_path=other).read()
+        JsonLines(path=train, test_path=counted).read()
 
 
 def test_a_seeded_split_is_stratified_and_repeats(write):

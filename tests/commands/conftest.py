@@ -1,0 +1,83 @@
+"""What the tests of commands share: documents, a folder of their own, a quick fit."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+from plugsamp.cli import main
+
+WORDS = {
+    "space": ["orbit", "rocket", "launch", "moon", "shuttle", "planet"],
+    "food": ["bread", "butter", "cheese", "soup", "pepper", "salt"],
+    "music": ["guitar", "drum", "song", "chorus", "violin", "opera"],
+}
+
+FAST = ["n_topics=3", "sweeps=8", "corpus=jsonl", "corpus.min_df=1", "corpus.stop_words=none"]
+
+
+@pytest.fixture
+def at(tmp_path, monkeypatch):
+    """A working folder of its own, and no settings from outside."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("PLUGSAMP_TRACEBACK", "HYDRA_FULL_ERROR", "PLUGSAMP_DATA"):
+        monkeypatch.delenv(name, raising=False)
+    return tmp_path
+
+
+@pytest.fixture
+def words() -> dict[str, list[str]]:
+    """The words of each label."""
+    return WORDS
+
+
+@pytest.fixture
+def fast() -> list[str]:
+    """Options of a quick fit."""
+    return list(FAST)
+
+
+@pytest.fixture
+def write_documents():
+    """Write JSON lines: n documents a class, some with a split."""
+
+    def write(path, labels=("space", "food", "music"), n=8, label=lambda name: name, more=lambda i, name: {}):
+        rng = np.random.default_rng(3)
+        with open(path, "w") as out:
+            for i in range(n):
+                for name in labels:
+                    text = " ".join(rng.choice(WORDS[name], 12))
+                    split = "test" if i % 4 == 3 else "train"
+                    document = {"id": f"{name}-{i}", "label": label(name), "text": text, "split": split}
+                    out.write(json.dumps(document | more(i, name)) + "\n")
+        return path
+
+    return write
+
+
+@pytest.fixture
+def run():
+    """`plugsamp fit`, quickly, into the folder ``run``."""
+
+    def fit(*arguments):
+        return main(["fit", *FAST, *arguments, "hydra.run.dir=run"])
+
+    return fit
+
+
+@pytest.fixture
+def said(capsys):
+    """Standard error without progress: what a user reads of a mistake."""
+    return lambda: capsys.readouterr().err
+
+
+@pytest.fixture
+def read_csv():
+    def read(path):
+        with open(path, newline="") as file:
+            return list(csv.DictReader(file))
+
+    return read

@@ -1,0 +1,40 @@
+"""`plugsamp fit --help` and the configuration shown."""
+
+from __future__ import annotations
+
+from plugsamp.cli import main
+
+
+def test_help_is_a_manual_page(at, capsys):
+    assert main(["fit", "--help"]) == 0
+    page = capsys.readouterr().out
+    for part in ("loss=hinge", "loss.cost=102.4", "n_topics=50", "burn_in=null", "experiment", "--multirun"):
+        assert part in page
+    assert "${" not in page and "_target_" not in page
+    assert main(["fit", "--help", "kernel=composed"]) == 0
+    assert "kernel.steps=6" in capsys.readouterr().out
+    assert not list(at.iterdir())
+
+
+def test_every_option_is_documented(at):
+    from dataclasses import fields
+
+    from plugsamp.commands.fit import Predict, Settings
+    from plugsamp.commands.manual import _documented
+    from plugsamp.covariates import Covariates
+    from plugsamp.second_step import SecondStep
+
+    documented = {key: text for _, entries in _documented() for key, text in entries}
+    wanted = {f.name for f in fields(Settings) if f.name not in ("predict", "covariates", "second_step")}
+    wanted |= {f"predict.{f.name}" for f in fields(Predict)}
+    wanted |= {f"covariates.{f.name}" for f in fields(Covariates)}
+    wanted |= {f"second_step.{f.name}" for f in fields(SecondStep)}
+    assert set(documented) == wanted
+    assert all(documented.values())
+
+
+def test_the_configuration_can_be_shown(at, capsys):
+    assert main(["fit", "--cfg", "job", "loss.cost=3"]) == 0
+    out = capsys.readouterr().out
+    assert "cost: 3" in out and "n_topics: 50" in out
+    assert not list(at.iterdir())

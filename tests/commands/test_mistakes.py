@@ -1,0 +1,166 @@
+"""Mistakes: one message, exit code 2, no traceback."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pytest
+
+from plugsamp.cli import main
+
+
+def test_a_failing_job_of_a_sweep_says_so_and_the_others_run(at, write_documents, fast, said):
+    write_documents(at / "d.jsonl")
+    code = main(["fit", "-m", *fast, "corpus.path=d.jsonl", "n_topics=0,2", "hydra.sweep.dir=sweep"])
+    assert code == 2
+    assert "n_topics must be from 1" in said()
+    assert "n_topics must be from 1" in (at / "sweep/0/fit.log").read_text()
+    assert (at / "sweep/1/metrics.json").exists()
+
+
+@pytest.mark.parametrize(
+    "arguments, expected",
+    [
+        (["loss.cots=5"], ["no option 'loss.cots'", "did you mean 'loss.cost'", "loss.margin"]),
+        (["n_topcs=5"], ["no option 'n_topcs'", "did you mean 'n_topics'"]),
+        (["missing_labels=true"], ["no option 'missing_labels'", "did you mean 'corpus.missing_labels'"]),
+        (["corpus=svmlight", "path=d.svm"], ["no option 'path'", "did you mean 'corpus.path'"]),
+        (["kernel.steps=4"], ["no option 'kernel.steps' of kernel=dense; it is one of kernel=composed"]),
+        (["los=hinge"], ["no option 'los'", "did you mean 'loss'"]),
+        (["loss=hing"], ["no loss named 'hing'", "did you mean 'hinge'", "none"]),
+        (["loss.cost=much"], ["'cost' must be a number, not 'much'"]),
+        (["loss.cost=-1"], ["cost must be a number above 0"]),
+        (["sweeps=0"], ["sweeps must be a whole number, 1 or more, not 0"]),
+        (["burn_in=8"], ["burn_in=8 leaves none of 8 sweeps"]),
+        (["thin=0"], ["thin must be"]),
+        (["n_topics=0"], ["n_topics must be from 1"]),
+        (["alpha=0"], ["alpha must be"]),
+        (["seed=-1"], ["seed must be"]),
+        (["weight_update=best"], ["weight_update must be"]),
+        (["predict.passes=1"], ["predict.burn_in"]),
+        (["corpus.path=absent.jsonl"], ["absent.jsonl"]),
+        (["corpus.path=."], ["."]),
+        (["corpus.text=body"], ["body"]),
+        (["corpus.path=a,b.jsonl"], ["a,b.jsonl"]),
+        (["corpus.path='a"], ["cannot read the argument"]),
+        (["corpus=svmlight"], ["corpus=svmlight needs corpus.path"]),
+        (["experiment=absent"], ["no experiment named 'absent'", "20ng"]),
+        (["kernel=composed", "kernel.proposals=[doc,wrd]"], ["wrd", "word"]),
+        (["loss.cost=1e300"], ["cost must be a number above 0 (to 1e+30), not 1e+300"]),
+        (["weights.variance=5e-324"], ["variance must be a number from 1e-30 to 1e+30"]),
+        (["alpha=1e39"], ["alpha must be 1e+09 or less everywhere, found 1e+39"]),
+        (["beta=1e39"], ["beta must be 1e+09 or less"]),
+        (["weight_update=x", "corpus.path=absent"], ["weight_update must be one of auto, block"]),
+        (["weight_passes=0", "corpus.path=absent"], ["weight_passes must be a whole number, 1 or more"]),
+        (["seed=-1", "corpus.path=absent"], ["seed must be a whole number, 0 or more, not -1"]),
+        (["loss=null"], ["loss=null: a choice is needed", "hinge, logistic, none"]),
+        (["=3"], ["=3: a choice is needed"]),
+        (["~loss"], ["loss has no name; choose one: loss=NAME"]),
+        (["~n_topics"], ["the option n_topics is missing"]),
+        (["n_topics=3,4"], ["n_topics=3,4 is several values; add --multirun", "n_topics=[3,4]"]),
+        (["corpus.path=~/d.jsonl"], ["~ does not stand for the home folder", "$HOME"]),
+        (["corpus.only=[]"], ["only= names no label"]),
+        (["corpus.test_value=tset"], ["no document has 'tset' in the split field"]),
+        (["corpus.split=label", "corpus.test_value=none"], ["no document has 'none' in the split field"]),
+    ],
+    ids=lambda v: " ".join(v) if isinstance(v, list) else None,
+)
+def test_mistakes_are_told_in_one_message(at, arguments, expected, write_documents, fast, run, said):
+    write_documents(at / "d.jsonl")
+    path = [] if any(a.startswith(("corpus.path", "corpus=")) for a in arguments) else ["corpus.path=d.jsonl"]
+    fast = [a for a in fast if not a.startswith("corpus")] if "corpus=svmlight" in arguments else fast
+    assert main(["fit", *fast, *path, *arguments, "hydra.run.dir=run"]) == 2
+    err = said()
+    assert "Traceback" not in err and "HYDRA_FULL_ERROR" not in err
+    for part in expected:
+        assert part in err
+    assert not (at / "run/metrics.json").exists()
+
+
+@pytest.mark.parametrize(
+    "content, expected",
+    [
+        ("", "document"),
+        ("\n\n", "document"),
+        ('{"text": "", "label": "a"}\n{"text": "", "label": "b"}\n', "token"),
+        ('{"text": "aa bb", "label": "a"}\n{"text": "aa cc", "label": "a"}\n', "only one class"),
+        ('{"text": "aa bb"}\n{"text": "aa cc"}\n', "label"),
+        ('{"text": "aa bb", "label"}\n', "line 1"),
+    ],
+    ids=["empty", "blank", "no tokens", "one class", "no labels", "not JSON"],
+)
+def test_corpora_that_cannot_be_fitted(at, content, expected, run, said):
+    (at / "d.jsonl").write_text(content)
+    assert run("corpus.path=d.jsonl") == 2
+    err = said()
+    assert expected in err and "Traceback" not in err
+
+
+def test_hinge_without_labels(at, write_documents, run, said):
+    write_documents(at / "d.jsonl")
+    assert run("corpus.path=d.jsonl", "corpus.response=none") == 2
+    assert "no labels; choose loss=none" in said()
+
+
+def test_a_file_that_may_not_be_read(at, write_documents, run, said):
+    path = write_documents(at / "d.jsonl")
+    path.chmod(0)
+    if os.access(path, os.R_OK):
+        pytest.skip("this user reads everything")
+    assert run("corpus.path=d.jsonl") == 2
+    assert "d.jsonl" in said()
+
+
+def test_a_used_run_folder_is_refused(at, write_documents, run, said):
+    write_documents(at / "d.jsonl")
+    assert run("corpus.path=d.jsonl") == 0
+    before = (at / "run/metrics.json").read_bytes()
+    assert run("corpus.path=d.jsonl", "seed=5") == 2
+    assert "holds a run already" in said()
+    assert (at / "run/metrics.json").read_bytes() == before
+    assert run("corpus.path=d.jsonl", "seed=5", "overwrite=true") == 0
+    assert (at / "run/metrics.json").read_bytes() != before
+
+
+def test_the_traceback_can_be_had(at, monkeypatch, run):
+    monkeypatch.setenv("PLUGSAMP_TRACEBACK", "1")
+    with pytest.raises(ValueError, match="sweeps must be"):
+        run("corpus.path=d.jsonl", "sweeps=0")
+
+
+def test_what_is_not_finite_stops_the_run_and_is_named(at, monkeypatch, write_documents, run, said, read_csv):
+    from plugsamp.chain import Chain
+
+    write_documents(at / "d.jsonl")
+    real = Chain.log_joint
+    monkeypatch.setattr(
+        Chain, "log_joint", lambda c: {**real(c), "weights": np.nan} if c.sweep == 3 else real(c)
+    )
+    assert run("corpus.path=d.jsonl") == 2
+    assert "sweep 3: the weights part of the log joint is nan" in said()
+    assert len(read_csv(at / "run/trace.csv")) == 2
+
+
+def test_numbers_that_leave_their_range_are_a_message(at, monkeypatch, write_documents, run, said):
+    from plugsamp import chain, weights
+
+    write_documents(at / "d.jsonl")
+
+    def fails(*arguments, **more):
+        raise weights.WeightError("output 0: the precision matrix of its weights is not positive definite")
+
+    monkeypatch.setattr("plugsamp.phases.update_outputs", fails)
+    assert run("corpus.path=d.jsonl") == 2
+    assert "plugsamp fit: output 0: the precision matrix" in said()
+    monkeypatch.undo()
+    os.chdir(at)
+    monkeypatch.setattr(chain, "LARGEST_WEIGHT", 1e-3)
+    assert run("corpus.path=d.jsonl", "overwrite=true") == 2
+    assert "sweep 1: the weight of output 0, column 0 is" in said()
+
+
+def test_a_sweep_without_runs_is_a_mistake(at, write_documents, fast, run, said):
+    write_documents(at / "d.jsonl")
+    assert main(["fit", "-m", *fast, "corpus.path=d.jsonl", "loss=glob(x*)", "hydra.sweep.dir=sweep"]) == 2
+    assert "the sweep has no run" in said()

@@ -1,0 +1,204 @@
+"""`check_loss`, `check_prior` and `check_proposal` fail what is wrong, and pass what is right."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from plugsamp.kernels.composed import ComposedMH
+from plugsamp.losses.gaussian import Gaussian
+from plugsamp.losses.hinge import Hinge
+from plugsamp.priors.base import WeightPrior
+from plugsamp.proposals.table import TableProposal
+from plugsamp.testing import CheckFailed, check_loss, check_prior, check_proposal, registered
+
+pytestmark = pytest.mark.usefixtures("blas_limited")
+
+# -- losses --------------------------------------------------------------------------------------------
+
+
+def changed(base, **methods):
+    """A subclass in which some results pass through a function."""
+
+    def method(name, change):
+        original = getattr(base, name)
+
+        def wrapped(self, *arguments, **options):
+            return change(original(self, *arguments, **options))
+
+        return wrapped
+
+    return type(base.__name__, (base,), {name: method(name, change) for name, change in methods.items()})
+
+
+def _nan_far_out(pair):
+    kappa, omega = pair
+    return np.where(np.abs(kappa) > 1e4, np.nan, kappa), omega
+
+
+HALF = {"cost": 1.1}
+WRONG_LOSSES = {
+    "kappa off by a tenth": (changed(Hinge, augment=lambda p: (1.1 * p[0], p[1])), HALF, "psi"),
+    "omega off by a tenth": (changed(Hinge, augment=lambda p: (p[0], 1.1 * p[1])), HALF, "psi"),
+    "negative omega": (changed(Hinge, augment=lambda p: (p[0], -p[1])), HALF, "omega 0 or more"),
+    "another psi": (changed(Hinge, log_psi=lambda v: 0.5 * v), HALF, "log_psi says"),
+    "not finite far out": (changed(Gaussian, augment=_nan_far_out), {"variance": 1.0}, "must be finite"),
+    "biased simulate": (changed(Gaussian, simulate=lambda y: y + 0.1), {"variance": 1.0}, "simulate"),
+    "another cdf": (changed(Gaussian, cdf=lambda p: p**1.1), {"variance": 1.0}, "not proportional to psi"),
+    "a mean that is not": (changed(Gaussian, mean=lambda m: 1.1 * m), {"variance": 1.0}, "mean"),
+}
+
+
+@pytest.mark.parametrize("mistake", WRONG_LOSSES)
+def test_a_wrong_loss_fails(mistake):
+    cls, options, said = WRONG_LOSSES[mistake]
+    with pytest.raises(CheckFailed, match=said):
+        check_loss(cls(**options), chains=False)
+
+
+class WrongShape(Gaussian):
+    """One degree of freedom less in the update of the variance."""
+
+    def update(self, parameters, total, rng):
+        super().update(parameters, total - np.array([[1.0], [0.0]]), rng)
+
+
+class WrongPower(Hinge):
+    """The weight multiplies omega alone."""
+
+    def augment(self, f, y, rng, weight=None):
+        kappa, omega = super().augment(f, y, rng)
+        return kappa, omega if weight is None else omega * weight
+
+
+class OwnRandomness(Hinge):
+    def augment(self, f, y, rng, weight=None):
+        return super().augment(f, y, np.random.default_rng(), weight)
+
+
+class NoForward(Gaussian):
+    def simulate_parameters(self, n_outputs, rng):
+        return self.start(n_outputs)
+
+
+@pytest.mark.parametrize(
+    "loss, said",
+    [
+        (WrongShape(shape=3.0, rate=2.0), "update is no draw"),
+        (WrongPower(1.1), "weight 0.4"),
+        (OwnRandomness(1.1), "something else than the generator"),
+        (NoForward(shape=3.0, rate=2.0), "gives the same twice"),
+    ],
+    ids=lambda v: type(v).__name__ if isinstance(v, Hinge | Gaussian) else "",
+)
+def test_a_loss_wrong_in_other_ways_fails(loss, said):
+    with pytest.raises(CheckFailed, match=said):
+        check_loss(loss, chains=False)
+
+
+class Drifting(Hinge):
+    """Wrong for blocks of documents of the size that chains of the kit have, and nowhere else."""
+
+    def augment(self, f, y, rng, weight=None):
+        kappa, omega = super().augment(f, y, rng, weight)
+        return kappa * (1.0 + 0.6 * (f.shape in ((4, 1), (3, 3)))), omega
+
+
+def test_chains_see_more_than_the_parts():
+    check_loss(Drifting(1.1), chains=False)
+    with pytest.raises(CheckFailed, match="enumerated posterior"):
+        check_loss(Drifting(1.1))
+
+
+@pytest.mark.parametrize("loss", registered("losses"))
+def test_registered_losses_pass(loss):
+    check_loss(loss, chains=False)  # chains have files of their own here
+
+
+# -- priors --------------------------------------------------------------------------------------------
+
+
+class Student(WeightPrior):
+    """eta_cj ~ t: a precision of gamma(shape, rate) for each weight, the intercept's fixed."""
+
+    half = 0.5
+
+    def start(self, n_outputs, columns):
+        return {"precision": np.ones((n_outputs, len(columns)))}
+
+    def simulate(self, n_outputs, columns, rng):
+        state = self.start(n_outputs, columns)
+        state["precision"][:, columns.shrunk] = (
+            rng.standard_gamma(2.0, (n_outputs, columns.shrunk.sum())) / 2.0
+        )
+        return state
+
+    def precision(self, state, c, columns):
+        return np.clip(state["precision"][c], 1e-200, None)
+
+    def update(self, state, c, columns, eta, rng):
+        rate = 2.0 + self.half * eta[columns.shrunk] ** 2
+        state["precision"][c, columns.shrunk] = rng.standard_gamma(2.5, len(rate)) / rate
+
+    def log_density(self, state, eta, columns):
+        return float(stats.norm.logpdf(eta, scale=state["precision"] ** -0.5).sum())
+
+
+class ForgottenHalf(Student):
+    half = 1.0
+
+
+class OtherDensity(Student):
+    def log_density(self, state, eta, columns):
+        return 2.0 * super().log_density(state, eta, columns)
+
+
+@pytest.mark.parametrize("prior, said", [(ForgottenHalf, "update is no draw"), (OtherDensity, "log_density")])
+def test_a_wrong_prior_fails(prior, said):
+    check_prior(Student())
+    with pytest.raises(CheckFailed, match=said):
+        check_prior(prior())
+
+
+@pytest.mark.parametrize("prior", registered("priors"))
+def test_registered_priors_pass(prior):
+    check_prior(prior)
+
+
+# -- proposals -----------------------------------------------------------------------------------------
+
+
+class ByRank(TableProposal):
+    """An absurd table, which is right all the same."""
+
+    by = "word"
+
+    def tables(self, view):
+        return np.arange(view.n_words * view.n_topics).reshape(view.n_words, -1) % 3
+
+
+class Peeking(TableProposal):
+    """A table by document of the topics that its tokens have, smuggled in, as AliasLDA was published."""
+
+    by = "document"
+
+    def tables(self, view):
+        doc_topic = np.full((len(view), view.n_topics), 0.1)
+        np.add.at(doc_topic, (np.repeat(np.arange(len(view)), view.lengths), view._z), 1.0)
+        return doc_topic
+
+
+def test_a_table_that_peeks_fails():
+    check_proposal(ByRank, losses=["none"])
+    with pytest.raises(CheckFailed, match="own topic is used"):
+        check_proposal(Peeking, losses=["none"])
+
+
+@pytest.mark.parametrize("proposal", registered("proposals"))
+def test_registered_proposals_pass(proposal):
+    check_proposal(proposal, losses=["hinge"])
+
+
+def test_a_proposal_is_a_name_a_class_or_an_object():
+    for given in ("doc", ByRank, ByRank()):
+        assert ComposedMH([given]).proposals == [given]
+    assert ComposedMH(ByRank).proposals == [ByRank]
