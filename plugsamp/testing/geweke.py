@@ -229,7 +229,8 @@ def geweke_case(loss, weights=None) -> GewekeCase | None:
     nan = float("nan")
     labels = [[1, 0], [0, None], [1, 1], [None, 0]]
     case = Case(
-        "supervised", ((0, 1, 2), (0, 1), (2,), ()), n_words=3, n_topics=2, alpha=(0.5, 0.8), beta=(0.4, 0.6, 0.3),
+        "supervised", ((0, 1, 2), (0, 1), (2,), ()), n_words=3, n_topics=2,
+        alpha=(0.5, 0.8), beta=(0.4, 0.6, 0.3),
         loss=loss, responses=responses_for(loss, labels, [[0.9, -0.4], [-1.1, nan], [0.2, 1.3], [nan, -0.6]]),
         covariates=np.array([[0.5], [-1.0], [1.2], [0.3]]),
         weights=weights or Normal(variance=1.5, intercept_variance=0.8),

@@ -215,6 +215,8 @@ def _simulated_numbers(bound, coding, f: float, drawn) -> list[str]:
             f"the density of cdf at y = {at:.3g}, f = {f} is not proportional to psi: its log is off by "
             f"{off.max():.2g}"
         )
+    elif bound.loss.calibrated and not np.allclose(np.exp(log_psi[0]), masses[0], rtol=5e-3, atol=1e-5):
+        problems.append("log_psi of a calibrated loss must be normalised over y, as its cdf is")
     if drawn is not None:
         drawn = np.ravel(drawn)
         if coding.task == "count":

@@ -63,8 +63,8 @@ def grid():
 def test_posterior_is_invariant(configuration, loss, index, weight_update):
     chain, exact = chain_for(configuration, loss, index, weight_update, seed=11)
     result = check_invariance(chain, exact, restarts=200, sweeps=10)
-    # The bins' covariance is estimated from the runs: where few of 200 leave their mode it can come out far
-    # too small (p = 1e-8 for a cycle that had .80, .34 and .89 with 1,500), so there the features alone count.
+    # The bins' covariance is estimated from the runs: where few of 200 leave their mode it can come out
+    # far too small (p = 1e-8 for a cycle with .80, .34 and .89 in 1,500): there the features alone count.
     passes = result.passes() if mixes(configuration) else result.p_value > 1e-4
     assert passes, f"{exact.case}\n{result}"
 

@@ -23,5 +23,6 @@ def test_a_bad_option_is_named(cls, option, value):
 
 
 def test_counts_are_asked_for():
-    with pytest.raises(ValueError, match="document 1 has 2.5"):
-        ps.Chain(ps.Corpus.from_counts(np.eye(2, dtype=int), responses=[1.0, 2.5]), ps.Model(2, loss="negative_binomial"))
+    corpus = ps.Corpus.from_counts(np.eye(2, dtype=int), responses=[1.0, 2.5])
+    with pytest.raises(ValueError, match=r"document 1 has 2\.5"):
+        ps.Chain(corpus, ps.Model(2, loss="negative_binomial"))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from plugsamp.priors import WeightPrior
@@ -25,7 +27,7 @@ class Laplace(WeightPrior):
         Of the intercept's weight.
     """
 
-    testing = {"options": {"scale": 0.8, "intercept_variance": 1.5}}
+    testing: ClassVar[dict] = {"options": {"scale": 0.8, "intercept_variance": 1.5}}
 
     def __init__(self, scale: float = 1.0, intercept_variance: float = 100.0):
         for name, value in (("scale", scale), ("intercept_variance", intercept_variance)):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import ClassVar
 
 import numpy as np
-from scipy.special import betainc, expit
+from scipy.special import betainc, expit, gammaln
 
 from plugsamp.losses import Loss
 from plugsamp.losses.coding import code_real
@@ -26,7 +27,7 @@ class NegativeBinomial(Loss):
     calibrated = True
     intercept = True
     weighted = True
-    testing = {"options": {"dispersion": 2.5}, "responses": [0, 4, 1, 2, 7]}
+    testing: ClassVar[dict] = {"options": {"dispersion": 2.5}, "responses": [0, 4, 1, 2, 7]}
 
     def __init__(self, dispersion: float = 1.0):
         if not 1e-3 <= dispersion <= 1e6:
@@ -49,7 +50,9 @@ class NegativeBinomial(Loss):
         return 0.5 * weight * (y - r), polya_gamma(weight * (y + r), f, rng)
 
     def log_psi(self, y, f):
-        return y * f - (y + self.dispersion) * np.logaddexp(0.0, f)
+        r = self.dispersion
+        ways = gammaln(y + r) - gammaln(r) - gammaln(y + 1.0)
+        return ways + y * f - (y + r) * np.logaddexp(0.0, f)
 
     # -- for prediction and for the tests
 

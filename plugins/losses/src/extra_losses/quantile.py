@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from plugsamp.losses import Loss
@@ -24,7 +26,7 @@ class Quantile(Loss):
     """
 
     weighted = True
-    testing = {"variants": [{"quantile": 0.3, "scale": 0.7}, {"quantile": 0.5, "scale": 0.4}]}
+    testing: ClassVar[dict] = {"variants": [{"quantile": 0.3, "scale": 0.7}, {"quantile": 0.5, "scale": 0.4}]}
 
     def __init__(self, quantile: float = 0.5, scale: float = 1.0):
         if not 0 < quantile < 1:
@@ -42,7 +44,8 @@ class Quantile(Loss):
         return omega * y + share * (self.quantile - 0.5), omega
 
     def log_psi(self, y, f):
-        return -(0.5 * np.abs(y - f) + (self.quantile - 0.5) * (y - f)) / self.scale
+        q, scale = self.quantile, self.scale
+        return np.log(q * (1.0 - q) / scale) - (0.5 * np.abs(y - f) + (q - 0.5) * (y - f)) / scale
 
     # what follows is for prediction and for the tests
 

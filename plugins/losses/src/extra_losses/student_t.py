@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
-from scipy.special import stdtr
+from scipy.special import gammaln, stdtr
 
 from plugsamp.losses import Loss
 from plugsamp.losses.coding import code_real
@@ -26,7 +28,9 @@ class StudentT(Loss):
     """
 
     calibrated = True
-    testing = {"variants": [{"df": 4.0, "scale": 0.8}, {"df": 4.0, "scale": "sample", "shape": 3.0, "rate": 2.0}]}
+    testing: ClassVar[dict] = {
+        "variants": [{"df": 4.0, "scale": 0.8}, {"df": 4.0, "scale": "sample", "shape": 3.0, "rate": 2.0}]
+    }
 
     def __init__(self, df: float = 4.0, scale: float | str = "sample", shape: float = 1.0, rate: float = 1.0):
         if not 0.1 <= df <= 1e6:
@@ -46,8 +50,9 @@ class StudentT(Loss):
         return omega * y, omega
 
     def log_psi(self, y, f, parameters=None):
-        scale = self._scale(parameters)
-        return -0.5 * (self.df + 1.0) * np.log1p(((y - f) / scale) ** 2 / self.df) - np.log(scale)
+        scale, df = self._scale(parameters), self.df
+        constant = gammaln(0.5 * (df + 1.0)) - gammaln(0.5 * df) - 0.5 * np.log(np.pi * df)
+        return constant - np.log(scale) - 0.5 * (df + 1.0) * np.log1p(((y - f) / scale) ** 2 / df)
 
     # -- the scale, where it is drawn
 
