@@ -48,8 +48,6 @@ def tasks(corpus: Corpus, scheme: str) -> tuple[list[Task], Coding]:
     ------
     ValueError
     """
-    if scheme not in SCHEMES[1:]:
-        raise ValueError(f"multiclass must be one of {', '.join(SCHEMES)}, not {scheme!r}")
     if corpus.responses is None:
         raise ValueError(f"multiclass={scheme} needs labels, and the corpus has none")
     coding = code_classes(corpus.responses, corpus.response_names, one_each=True)
@@ -117,6 +115,16 @@ class Ensemble:
         for member in self.members:
             h.update(member.digest.encode())
         return h.hexdigest()
+
+    def member_codings(self) -> list[Coding]:
+        """Of every member what its two sides are called, for those who read its weights."""
+        names = [str(c) for c in self.coding.classes]
+        if self.scheme == "ovr":
+            sides = [(f"not {name}", name) for name in names]
+        else:
+            sides = list(combinations(names, 2))
+        empty = np.empty((0, 1))
+        return [Coding(empty, "binary", np.array(pair, dtype=object)) for pair in sides]
 
     def with_options(self, **options) -> Ensemble:
         """The same with other `passes`, `burn_in`, `restarts` or `seed` of every member."""

@@ -12,10 +12,12 @@ from plugsamp.checks import whole
 from plugsamp.corpus import Corpus
 from plugsamp.covariates.encoder import Encoder
 from plugsamp.covariates.options import Covariates
+from plugsamp.ensembles import SCHEMES
 from plugsamp.inference import PosteriorKeeper, Predictor
 from plugsamp.model import Model
+from plugsamp.second_step import SecondStep
 from plugsamp.separate import SeparateFit, fit_separately
-from plugsamp.two_step import Proportions, SecondStep, without_responses
+from plugsamp.two_step import Proportions, without_responses
 from plugsamp.two_step import second_step as with_second_step
 
 
@@ -39,6 +41,10 @@ class Fit:
     predictor: Predictor
     trace: list[dict] = field(repr=False)
     seconds: float = 0.0
+
+    @property
+    def n_sweeps(self) -> int:
+        return len(self.trace)
 
     @property
     def tokens_per_second(self) -> float:
@@ -95,8 +101,8 @@ def fit(
     n_jobs : int
         Processes for separate chains, as joblib counts them; the result does not depend on it.
     observers : iterable of callables
-        Each is given the trace's row after every sweep (progress, files); of separate chains all rows
-        come at the end.
+        Each is given the trace's row after every sweep (progress, files); of separate chains the
+        rows of each come when it is done.
 
     Returns
     -------
@@ -132,17 +138,16 @@ def fit(
         # without responses they play no part
         used = bool(covariates) and not model.loss.unsupervised
         encoder = covariates.fit(corpus) if used else None
+    check_scheme(supervised, multiclass)
     if multiclass != "multitask":
         if init is not None:
             raise ValueError("init is for one chain; separate chains (multiclass=ovr, ovo) start at random")
-        return _separately(
-            corpus, model, multiclass, observers, seed=seed, n_jobs=n_jobs, kernel=kernel, backend=backend,
-            sweeps=sweeps, burn_in=burn_in, thin=thin, weight_update=weight_update,
+        return fit_separately(
+            corpus, model, multiclass, observers=observers, seed=seed, n_jobs=n_jobs, kernel=kernel,
+            backend=backend, sweeps=sweeps, burn_in=burn_in, thin=thin, weight_update=weight_update,
             weight_passes=weight_passes, supervised=supervised, second_step=second_step,
             covariates=encoder,
         )  # fmt: skip
-    if supervised not in ("joint", "two_step"):
-        raise ValueError(f'supervised must be "joint" or "two_step", not {supervised!r}')
     if encoder is not None:
         corpus = encoder.transform(corpus)
     separate = supervised == "two_step" and not model.loss.unsupervised
@@ -183,12 +188,12 @@ def fit(
     return Fit(chain, predictor, trace, seconds)
 
 
-def _separately(corpus, model, scheme, observers, **options) -> SeparateFit:
-    result = fit_separately(corpus, model, scheme, **options)
-    for row in result.trace:
-        for observe in observers:
-            observe(row)
-    return result
+def check_scheme(supervised: str, multiclass: str) -> None:
+    """Refuse a way to learn the responses that does not exist (ValueError)."""
+    if supervised not in ("joint", "two_step"):
+        raise ValueError(f"supervised must be joint or two_step, not {supervised!r}")
+    if multiclass not in SCHEMES:
+        raise ValueError(f"multiclass must be one of {', '.join(SCHEMES)}, not {multiclass!r}")
 
 
 def kept_sweeps(sweeps: int, burn_in: int | None = None, thin: int = 5) -> frozenset[int]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from plugsamp import registry
 from plugsamp.covariates.encoder import Encoder
+from plugsamp.ensembles import Ensemble
 from plugsamp.inference import Predictor
 from plugsamp.losses.coding import Coding
 from plugsamp.storage import StorageError, decode_labels, encode_labels, read_folder, write_folder
@@ -19,13 +20,13 @@ log = logging.getLogger(__name__)
 KIND = "model"
 
 
-def save_model(path, predictor: Predictor, model=None, overwrite: bool = False) -> Path:
+def save_model(path, predictor: Predictor | Ensemble, model=None, overwrite: bool = False) -> Path:
     """Write a model folder (see `plugsamp.storage`); predictions from it are the same to the bit.
 
     Parameters
     ----------
     path : path-like
-    predictor : Predictor
+    predictor : Predictor or Ensemble
     model : Model, optional
         Its priors are written beside, for the record.
     overwrite : bool
@@ -36,14 +37,25 @@ def save_model(path, predictor: Predictor, model=None, overwrite: bool = False) 
     StorageError
         The path exists, the loss is registered by no package, or one of its options is no plain value.
     """
-    if not isinstance(predictor, Predictor):
+    if isinstance(predictor, Ensemble):
+        arrays, content = _ensemble_data(predictor)
+    elif isinstance(predictor, Predictor):
+        arrays, content = _predictor_data(predictor)
+    else:
         raise TypeError(f"a Predictor is saved, such as fit(...).predictor, not a {type(predictor).__name__}")
+    content["plugsamp"] = version("plugsamp")
+    if model is not None:
+        arrays["beta"] = np.asarray(model.beta)
+        content["weights"] = plugin_record("priors", model.weights)
+    return write_folder(path, KIND, arrays, content, overwrite)
+
+
+def _predictor_data(predictor: Predictor) -> tuple[dict, dict]:
     arrays = {"phi": predictor.phi, "eta": predictor.eta, "alpha": predictor.alpha}
     arrays |= {f"parameter_{name}": value for name, value in predictor.parameters.items()}
     coding = predictor.coding
     arrays |= {k: v for k, v in (("center", coding.center), ("scale", coding.scale)) if v is not None}
     content = {
-        "plugsamp": version("plugsamp"),
         "vocabulary": list(predictor.vocabulary),
         "covariate_names": list(predictor.covariate_names),
         "intercept": bool(predictor.intercept),
@@ -59,13 +71,31 @@ def save_model(path, predictor: Predictor, model=None, overwrite: bool = False) 
     if predictor.encoder is not None:
         parts, content["encoder"] = predictor.encoder.data()
         arrays |= {f"encoder_{name}": values for name, values in parts.items()}
-    if model is not None:
-        arrays["beta"] = np.asarray(model.beta)
-        content["weights"] = plugin_record("priors", model.weights)
-    return write_folder(path, KIND, arrays, content, overwrite)
+    return arrays, content
 
 
-def load_model(path) -> Predictor:
+def _ensemble_data(ensemble: Ensemble) -> tuple[dict, dict]:
+    """The members' arrays under numbers; the vocabulary, which they share, once."""
+    arrays, members = {}, []
+    for number, member in enumerate(ensemble.members):
+        parts, content = _predictor_data(member)
+        arrays |= {f"member{number}_{name}": values for name, values in parts.items()}
+        if member.vocabulary != ensemble.vocabulary:
+            raise StorageError("the members of an ensemble have different vocabularies; it cannot be saved")
+        del content["vocabulary"]
+        members.append(content)
+    return arrays, {
+        "scheme": ensemble.scheme,
+        "names": list(ensemble.names),
+        "members": members,
+        "vocabulary": list(ensemble.vocabulary),
+        "task": ensemble.coding.task,
+        "classes": encode_labels(ensemble.coding.classes),
+        "digest": ensemble.digest,
+    }
+
+
+def load_model(path) -> Predictor | Ensemble:
     """The predictor of a model folder. Nothing in the folder is executed.
 
     Raises
@@ -76,36 +106,51 @@ def load_model(path) -> Predictor:
     """
     arrays, content = read_folder(path, KIND)
     try:
-        classes = decode_labels(content["classes"])
-        task = content["task"]
-        n_outputs = arrays["eta"].shape[1]
-        predictor = Predictor(
-            phi=arrays["phi"],
-            eta=arrays["eta"],
-            alpha=arrays["alpha"],
-            loss=_plugin_of("losses", content["loss"], path),
-            coding=Coding(
-                np.empty((0, n_outputs)), task, classes, arrays.get("center"), arrays.get("scale")
-            ),
-            parameters={
-                name.removeprefix("parameter_"): array
-                for name, array in arrays.items()
-                if name.startswith("parameter_")
-            },
-            vocabulary=tuple(content["vocabulary"]),
-            covariate_names=tuple(content["covariate_names"]),
-            intercept=content["intercept"],
-            passes=content["passes"],
-            burn_in=content["burn_in"],
-            restarts=content["restarts"],
-            seed=content["seed"],
-            encoder=_encoder_of(arrays, content.get("encoder"), path),
-        )
+        predictor = (_ensemble_of if "members" in content else _predictor_of)(arrays, content, path)
     except KeyError as error:
         raise StorageError(f"{path} is incomplete: its manifest lacks {error}") from None
     if predictor.digest != content["digest"]:
         raise StorageError(f"{path} is damaged: its parts do not make the model that was saved")
     return predictor
+
+
+def _ensemble_of(arrays: dict, content: dict, path) -> Ensemble:
+    members = []
+    for number, member in enumerate(content["members"]):
+        prefix = f"member{number}_"
+        own = {name.removeprefix(prefix): a for name, a in arrays.items() if name.startswith(prefix)}
+        members.append(_predictor_of(own, {**member, "vocabulary": content["vocabulary"]}, path))
+    classes = decode_labels(content["classes"])
+    coding = Coding(np.empty((0, len(classes))), content["task"], classes)
+    return Ensemble(tuple(members), tuple(content["names"]), content["scheme"], coding)
+
+
+def _predictor_of(arrays: dict, content: dict, path) -> Predictor:
+    classes = decode_labels(content["classes"])
+    task = content["task"]
+    n_outputs = arrays["eta"].shape[1]
+    return Predictor(
+        phi=arrays["phi"],
+        eta=arrays["eta"],
+        alpha=arrays["alpha"],
+        loss=_plugin_of("losses", content["loss"], path),
+        coding=Coding(
+            np.empty((0, n_outputs)), task, classes, arrays.get("center"), arrays.get("scale")
+        ),
+        parameters={
+            name.removeprefix("parameter_"): array
+            for name, array in arrays.items()
+            if name.startswith("parameter_")
+        },
+        vocabulary=tuple(content["vocabulary"]),
+        covariate_names=tuple(content["covariate_names"]),
+        intercept=content["intercept"],
+        passes=content["passes"],
+        burn_in=content["burn_in"],
+        restarts=content["restarts"],
+        seed=content["seed"],
+        encoder=_encoder_of(arrays, content.get("encoder"), path),
+    )
 
 
 def _encoder_of(arrays, content, path) -> Encoder | None:

@@ -20,9 +20,6 @@ from plugsamp.priors.base import WeightPrior
 from plugsamp.random.draws import Purpose, stream
 from plugsamp.weights import update_outputs
 
-#: Names of regressions: the model's own, and linear models of scikit-learn.
-REGRESSIONS = ("same", "linear_svc", "logistic_regression", "ridge")
-
 
 @dataclass(frozen=True)
 class Features:

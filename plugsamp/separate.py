@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -9,6 +10,8 @@ import numpy as np
 
 from plugsamp.ensembles import Ensemble, tasks
 from plugsamp.inference import Predictor
+
+log = logging.getLogger(__name__)
 
 
 @dataclass
@@ -35,9 +38,13 @@ class SeparateFit:
     n_tokens: int = 0
 
     @property
+    def n_sweeps(self) -> int:
+        """Of each task."""
+        return len(self.trace) // len(self.predictor.members)
+
+    @property
     def tokens_per_second(self) -> float:
-        sweeps = len(self.trace) / len(self.predictor.members)
-        return sweeps * self.n_tokens / max(self.seconds, 1e-9)
+        return self.n_sweeps * self.n_tokens / max(self.seconds, 1e-9)
 
 
 @dataclass
@@ -49,7 +56,9 @@ class _Member:
     n_tokens: int
 
 
-def fit_separately(corpus, model, scheme: str, *, seed: int, n_jobs: int = 1, **options) -> SeparateFit:
+def fit_separately(
+    corpus, model, scheme: str, *, seed: int, n_jobs: int = 1, observers=(), **options
+) -> SeparateFit:
     """Fit every task of `plugsamp.ensembles.tasks` with `plugsamp.fit`.
 
     Parameters
@@ -62,6 +71,8 @@ def fit_separately(corpus, model, scheme: str, *, seed: int, n_jobs: int = 1, **
         Every task's seed is a function of it and of the task's number: not of `n_jobs`.
     n_jobs : int
         Processes, as joblib counts them.
+    observers : iterable of callables
+        Each is given the rows of a task's trace when its chain is done.
     options
         Of `plugsamp.fit`.
 
@@ -79,7 +90,15 @@ def fit_separately(corpus, model, scheme: str, *, seed: int, n_jobs: int = 1, **
         member_seed = int(np.random.SeedSequence((seed, number)).generate_state(1)[0])
         member_model, weights = _weighting(model, corpus, coding, number)
         jobs.append((task.corpus(corpus.with_weights(weights)), member_model, member_seed, options))
-    members = Parallel(n_jobs=n_jobs)(delayed(_fit_member)(*job) for job in jobs)
+    members = []
+    done = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(_fit_member)(*job) for job in jobs)
+    for task, member in zip(made, done, strict=True):
+        for row in member.trace:
+            row["task"] = task.name
+            for observe in observers:
+                observe(row)
+        members.append(member)
+        log.info("model %d/%d: %s", len(members), len(made), task.name)
     return SeparateFit(
         predictor=Ensemble(
             members=tuple(m.predictor for m in members),
@@ -87,9 +106,7 @@ def fit_separately(corpus, model, scheme: str, *, seed: int, n_jobs: int = 1, **
             scheme=scheme,
             coding=replace(coding, y=np.empty((0, coding.n_outputs))),
         ),
-        trace=[
-            {"task": task.name, **row} for task, m in zip(made, members, strict=True) for row in m.trace
-        ],
+        trace=[row for m in members for row in m.trace],
         topic_totals=[m.topic_totals for m in members],
         seconds=sum(m.seconds for m in members),
         n_tokens=sum(m.n_tokens for m in members),

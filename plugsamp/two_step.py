@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import logging
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -13,40 +12,7 @@ from plugsamp.inference import Predictor
 from plugsamp.losses.none import NoLoss
 from plugsamp.model import Model
 from plugsamp.response_weights import response_weights
-
-log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class SecondStep:
-    """What the second step is.
-
-    Parameters
-    ----------
-    regression : {"same", "linear_svc", "logistic_regression", "ridge"}
-        The loss and weight prior of the model, or a linear model of scikit-learn (one an output).
-    cost : float
-        C of scikit-learn's models.
-    sweeps : int
-        Gibbs sweeps of "same", of which the second half is kept.
-
-    Raises
-    ------
-    ValueError
-    """
-
-    regression: str = "same"
-    cost: float = 1.0
-    sweeps: int = 200
-
-    def __post_init__(self):
-        if self.regression not in regression.REGRESSIONS:
-            choices = ", ".join(regression.REGRESSIONS)
-            raise ValueError(f"regression must be one of {choices}, not {self.regression!r}")
-        if not 0 < self.cost < 1e30:
-            raise ValueError(f"the regression's cost must be a number above 0, not {self.cost!r}")
-        if self.sweeps < 2:
-            raise ValueError(f"the regression needs 2 sweeps or more, not {self.sweeps!r}")
+from plugsamp.second_step import SecondStep
 
 
 def without_responses(model: Model) -> Model:

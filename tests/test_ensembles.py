@@ -81,3 +81,28 @@ def test_what_is_wrong_is_said():
         ps.fit(corpus(LABELS), model, sweeps=4, multiclass="one")
     with pytest.raises(ValueError, match="needs a loss"):
         ps.fit(corpus(LABELS), ps.Model(2, loss="none"), sweeps=4, multiclass="ovr")
+
+
+@pytest.mark.parametrize("scheme", ["ovr", "ovo"])
+def test_a_saved_ensemble_predicts_to_the_bit(scheme, tmp_path):
+    train = corpus(LABELS)
+    model = ps.Model(3, loss="logistic")
+    predictor = ps.fit(train, model, sweeps=6, multiclass=scheme).predictor
+    loaded = ps.load_model(ps.save_model(tmp_path / "model", predictor, model))
+    assert loaded.digest == predictor.digest
+    ours, theirs = predictor.predict(train), loaded.predict(train)
+    assert (ours.f == theirs.f).all()
+    assert ours.labels.tolist() == theirs.labels.tolist()
+    assert ours.f.shape == (37, 3)
+    if scheme == "ovr":
+        assert np.allclose(ours.probabilities.sum(axis=1), 1.0)
+
+
+def test_weights_of_classes_reach_every_model():
+    train = corpus(LABELS)
+    plain = ps.fit(train, ps.Model(3, loss="hinge"), sweeps=6, multiclass="ovr").predictor
+    heavy = ps.Model(3, loss="hinge", class_weight={20: 50.0})
+    weighted = ps.fit(train, heavy, sweeps=6, multiclass="ovr").predictor
+    by_hand = train.with_weights(np.where(np.array(train.responses) == 20, 50.0, 1.0))
+    same = ps.fit(by_hand, ps.Model(3, loss="hinge"), sweeps=6, multiclass="ovr").predictor
+    assert weighted.digest == same.digest != plain.digest

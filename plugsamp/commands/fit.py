@@ -17,6 +17,7 @@ from omegaconf import DictConfig, OmegaConf
 from plugsamp import hydra_source, options, registry
 from plugsamp.commands import hydra_app
 from plugsamp.covariates.options import Covariates
+from plugsamp.second_step import SecondStep
 
 log = logging.getLogger(__name__)
 
@@ -54,8 +55,12 @@ class Settings:
     beta: float | list[float]
     intercept: bool | None
     standardise: bool
+    supervised: str
+    multiclass: str
     class_weight: str | dict | None
     covariates: dict
+    second_step: dict
+    n_jobs: int
     sweeps: int
     burn_in: int | None
     thin: int
@@ -83,6 +88,7 @@ class Settings:
         settings = cls(**_checked(cls, "", own, list(hydra_source.CONFIG_GROUPS)))
         settings.predict = Predict(**_checked(Predict, "predict.", settings.predict))
         settings.covariates = Covariates(**_checked(Covariates, "covariates.", settings.covariates))
+        settings.second_step = SecondStep(**_checked(SecondStep, "second_step.", settings.second_step))
         return settings
 
     def model_options(self) -> dict:

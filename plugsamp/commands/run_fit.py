@@ -17,13 +17,14 @@ from plugsamp.checks import whole
 from plugsamp.commands.hydra_app import Interrupted
 from plugsamp.errors import InputWarning
 from plugsamp.evaluation import evaluate
-from plugsamp.fitting import Fit, fit, kept_sweeps
+from plugsamp.fitting import Fit, check_scheme, fit, kept_sweeps
 from plugsamp.losses.none import NoLoss
 from plugsamp.model import Model
 from plugsamp.models import save_model
 from plugsamp.progress import Progress, duration, quantity
 from plugsamp.readers.base import Wanted
 from plugsamp.runfolder import TraceFile, write_json, write_predictions
+from plugsamp.separate import SeparateFit
 from plugsamp.summary import plain_table, rich_table, topics
 from plugsamp.weights import check_update
 
@@ -44,6 +45,7 @@ def check(settings, chosen: Mapping) -> Model:
     if settings.seed is not None:
         whole("seed", settings.seed)
     check_update(settings.weight_update, settings.weight_passes)
+    check_scheme(settings.supervised, settings.multiclass)
     if settings.top_words < 1:
         raise ValueError(f"top_words must be 1 or more, not {settings.top_words}")
     if not 1 <= settings.predict.burn_in < settings.predict.passes:
@@ -74,21 +76,29 @@ def run(settings, chosen: Mapping, model: Model, folder: Path) -> float | None:
         save_model(folder / "model", predictor, model, overwrite=settings.overwrite)
     trained = evaluate(predictor, train)
     tested = evaluate(predictor, test) if test is not None else None
-    metrics = metrics_of(settings, chosen, result, trained, tested)
+    metrics = metrics_of(settings, train, result, trained, tested)
     write_json(folder / "metrics.json", metrics)
     if tested is not None:
         write_predictions(folder / "predictions.csv", **tested.table())
-    rows = topics(
-        predictor.phi,
-        result.chain.counts.topic_totals,
-        predictor.eta.mean(axis=0),
-        result.chain.coding,
-        train.vocabulary,
-        settings.top_words,
-    )
-    (folder / "topics.txt").write_text(plain_table(rows, 160) + "\n", encoding="utf-8", errors="replace")
-    show(result, trained, tested, rows, folder)
+    tables = tables_of(result, predictor, settings.top_words)
+    text = "\n\n".join(f"{title}\n{plain_table(rows, 160)}".lstrip("\n") for title, rows in tables)
+    (folder / "topics.txt").write_text(text + "\n", encoding="utf-8", errors="replace")
+    show(result, trained, tested, tables, folder)
     return metrics["main"]
+
+
+def tables_of(result: Fit | SeparateFit, predictor, n_words: int) -> list[tuple[str, list]]:
+    """(title, topics) of the model, or of every model of separate chains."""
+    if isinstance(result, SeparateFit):
+        members, codings, names = predictor.members, predictor.member_codings(), predictor.names
+        totals = result.topic_totals
+    else:
+        members, codings, names = [predictor], [predictor.coding], [""]
+        totals = [result.chain.counts.topic_totals]
+    return [
+        (name, topics(m.phi, n, m.eta.mean(axis=0), coding, m.vocabulary, n_words))
+        for name, m, coding, n in zip(names, members, codings, totals, strict=True)
+    ]
 
 
 def wanted(settings, model: Model) -> Wanted:
@@ -110,8 +120,11 @@ def _responses_of(loss) -> str:
     return {"real": "real", "count": "real", "binary": "classes", "multiclass": "classes"}.get(task, "any")
 
 
-def _fit(settings, chosen, model, train, folder: Path) -> Fit:
-    with TraceFile(folder / "trace.csv") as trace, Progress(settings.sweeps, train.n_tokens) as progress:
+def _fit(settings, chosen, model, train, folder: Path) -> Fit | SeparateFit:
+    n_tokens = train.n_tokens
+    with TraceFile(folder / "trace.csv") as trace, Progress(settings.sweeps, n_tokens) as progress:
+        # Chains of their own report when they are done, and are counted as they are.
+        one = settings.multiclass == "multitask"
         try:
             return fit(
                 train,
@@ -125,7 +138,11 @@ def _fit(settings, chosen, model, train, folder: Path) -> Fit:
                 weight_update=settings.weight_update,
                 weight_passes=settings.weight_passes,
                 covariates=settings.covariates,
-                observers=(trace, progress),
+                supervised=settings.supervised,
+                second_step=settings.second_step,
+                multiclass=settings.multiclass,
+                n_jobs=settings.n_jobs,
+                observers=(trace, progress) if one else (trace,),
             )
         except KeyboardInterrupt:
             message = (
@@ -141,12 +158,12 @@ def described(train, test) -> str:
     return text
 
 
-def metrics_of(settings, chosen: Mapping, result: Fit, trained, tested) -> dict:
+def metrics_of(settings, train, result: Fit | SeparateFit, trained, tested) -> dict:
     """What metrics.json holds."""
     best = tested if tested is not None else trained
     main = best.main
     if main is None:  # no responses: how well the topics explain the words
-        main = result.trace[-1]["log_joint_words"] / max(result.chain.corpus.n_tokens, 1)
+        main = result.trace[-1]["log_joint_words"] / max(train.n_tokens, 1)
         name = "log_joint_words_per_token"
     else:
         name = f"{'test' if tested is not None else 'train'}_{best.main_name}"
@@ -157,13 +174,13 @@ def metrics_of(settings, chosen: Mapping, result: Fit, trained, tested) -> dict:
         "train": trained.measures,
         "seconds": result.seconds,
         "tokens_per_second": result.tokens_per_second,
-        "sweeps": len(result.trace),
-        "n_topics": result.chain.model.n_topics,
-        "n_documents": result.chain.corpus.n_documents,
-        "n_words": result.chain.corpus.n_words,
-        "n_tokens": result.chain.corpus.n_tokens,
+        "sweeps": result.n_sweeps,
+        "n_topics": settings.n_topics,
+        "n_documents": train.n_documents,
+        "n_words": train.n_words,
+        "n_tokens": train.n_tokens,
         "seed": settings.seed,
-        "corpus_digest": result.chain.corpus.digest(),
+        "corpus_digest": train.digest(),
         "versions": {
             "python": platform.python_version(),
             **{name: version(name) for name in ("plugsamp", "numpy", "scipy")},
@@ -171,26 +188,31 @@ def metrics_of(settings, chosen: Mapping, result: Fit, trained, tested) -> dict:
     }
 
 
-def show(result: Fit, trained, tested, rows, folder: Path) -> None:
-    """The outcome on standard output: metrics, then the largest topics."""
+def show(result: Fit | SeparateFit, trained, tested, tables, folder: Path) -> None:
+    """The outcome on standard output: metrics, then the largest topics, or the strongest of each model."""
     lines = [
         f"{what:5} {_numbers(evaluation.measures)}"
         for what, evaluation in (("test", tested), ("train", trained))
         if evaluation is not None and evaluation.measures
     ]
     speed = quantity(result.tokens_per_second)
-    lines.append(f"{len(result.trace)} sweeps in {duration(result.seconds)}, {speed} tok/s")
+    lines.append(f"{result.n_sweeps} sweeps in {duration(result.seconds)}, {speed} tok/s")
     print("\n".join([*lines, ""]))
     width = max(shutil.get_terminal_size((100, 24)).columns, 40)  # a narrower table says nothing
-    largest = rows[:SHOWN]
+    if len(tables) == 1:
+        every = tables[0][1]
+    else:
+        every = [max(rows, key=lambda t: t.speaks_for[0][1] if t.speaks_for else 0.0) for _, rows in tables]
+    largest = every[:SHOWN]
     if sys.stdout.isatty():
         from rich.console import Console
 
         Console().print(rich_table(largest, width))
     else:
         print(plain_table(largest, width))
-    if len(rows) > len(largest):
-        print(f"... {len(rows) - len(largest)} more in {folder / 'topics.txt'}")
+    left = sum(len(rows) for _, rows in tables) - len(largest)
+    if left:
+        print(f"... {left} more in {folder / 'topics.txt'}")
     print(f"\nrun folder: {folder}")
 
 
