@@ -57,6 +57,7 @@ class Predictive:
         self.loss, self.eta, self.coding = loss, eta, coding
         self.topics, self.covariates, self.intercept = topics, covariates, intercept
         self.draw_topics = draw_topics
+        self._intervals: dict[float, np.ndarray] = {}
         self.known = bool(parameters) or not loss.start(coding.n_outputs)
         self.bound = [BoundLoss(loss, {k: v[s] for k, v in parameters.items()}) for s in range(len(eta))]
         self.features = DocumentFeatures(topics, covariates, intercept)
@@ -109,6 +110,11 @@ class Predictive:
             )
         if not self.calibrated:
             raise ValueError(f"{self.loss!r} gives no intervals: it is no likelihood of a real response")
+        if level not in self._intervals:
+            self._intervals[level] = self._interval(level)
+        return self._intervals[level].copy()
+
+    def _interval(self, level: float) -> np.ndarray:
         out = np.empty((len(self.topics), self.coding.n_outputs, 2))
         for rows, parts in self._mixtures():
             for side, p in enumerate((0.5 - 0.5 * level, 0.5 + 0.5 * level)):

@@ -71,7 +71,7 @@ def test_every_command_ran(followed):
     folder, printed = followed
     assert len(printed) == 5
     assert "3 passed" in printed["pytest my-plugins"] and "1 passed" in printed["pytest my-plugins"]
-    assert "my-plugins 0.1.0" in printed["plugsamp plugins losses"]
+    assert "my-plugins 0.1.0" in printed["plugsamp plugins loss=absolute"]
     traces = sorted(folder.glob("outputs/*/*/trace.csv"))
     assert len(traces) == 3
     assert "acceptance_frequent" in traces[-1].read_text().splitlines()[0]

@@ -20,7 +20,7 @@ _VARIANTS = {
         "hinge": [{"cost": 1.1, "margin": 1.0}],
         "gaussian": [{"variance": 0.8}, {"variance": "sample", "shape": 3.0, "rate": 2.0}],
         "logistic": [{"cost": 0.7}, {"cost": 2.5}],
-        "epsilon_insensitive": [{"cost": 1.1, "epsilon": 0.3}],
+        "epsilon_insensitive": [{"cost": 0.6, "epsilon": 0.3}],
     },
     "priors": {"normal": [{"variance": 3.0, "intercept_variance": 1.5}]},
 }
