@@ -1,18 +1,23 @@
 """Options, responses and features at the ends of their ranges: refused by name, or finite."""
 
+import json
+
 import numpy as np
 import pytest
 
 import plugsamp as ps
+from plugsamp import storage
 from plugsamp.covariates.options import Covariates
 from plugsamp.ensembles import Ensemble
 from plugsamp.losses import EpsilonInsensitive, Gaussian, Hinge, Logistic, Probit
 from plugsamp.losses.base import BoundLoss
 from plugsamp.losses.coding import Coding, code_real
+from plugsamp.models import load_model, save_model
 from plugsamp.predictive import _quantile
 from plugsamp.priors import Horseshoe, Normal
 from plugsamp.response_weights import response_weights
 from plugsamp.second_step import SecondStep
+from plugsamp.storage import StorageError
 from plugsamp.units import mean_and_deviation
 
 COUNTS = np.array([[3, 0, 1], [0, 2, 2], [1, 1, 0], [0, 1, 3]])
@@ -168,3 +173,41 @@ def test_responses_of_weight_zero_are_left_aside_in_the_second_step(regression, 
     if sum(weights) == 3:
         missing = corpus.with_responses([None, *labels[1:]]).with_weights(None)
         assert np.array_equal(ps.fit(missing, ps.Model(2, loss=loss), **step).predictor.eta, predictor.eta)
+
+
+def _nodes(value, path=()):
+    if isinstance(value, dict | list):
+        for key in value if isinstance(value, dict) else range(min(2, len(value))):
+            yield (*path, key)
+            yield from _nodes(value[key], (*path, key))
+
+
+@pytest.mark.parametrize("wrong", ["absent", None, "x", -1, [], {}], ids=repr)
+@pytest.mark.parametrize("scheme", ["multitask", "ovr"])
+def test_a_foreign_manifest_with_right_digests_is_refused_or_makes_the_same_model(tmp_path, scheme, wrong):
+    corpus = ps.Corpus.from_counts(COUNTS, responses=["a", "b", "c", "a"])
+    predictor = ps.fit(corpus, ps.Model(2, loss="logistic"), sweeps=2, multiclass=scheme).predictor
+    file = save_model(tmp_path / "model", predictor) / "manifest.json"
+    text = file.read_text()
+    refused = 0
+    for path in [p for p in _nodes(json.loads(text)) if p[0] == "content"]:
+        manifest = json.loads(text)
+        *inner, last = path
+        place = manifest
+        for key in inner:
+            place = place[key]
+        if wrong == "absent":
+            del place[last]
+        else:
+            place[last] = wrong
+        del manifest["sha256"]
+        manifest["sha256"] = storage._digest_of(manifest)
+        file.write_text(json.dumps(manifest))
+        try:
+            loaded = load_model(file.parent)
+        except StorageError as error:
+            refused += 1
+            assert "\n" not in str(error)
+        else:
+            assert loaded.digest == predictor.digest
+    assert refused > 10
