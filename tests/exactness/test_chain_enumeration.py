@@ -53,6 +53,8 @@ def grid():
         for number, update in enumerate(UPDATES[:1] if loss.unsupervised else UPDATES):
             first = short and (loss.unsupervised or number == (turn + turn // 4) % 2)
             index = (turn + number) % 4
+            if first and index == 1 and not (loss.unsupervised or name.endswith("-hinge")):
+                index = 0  # three topics and two outputs take seconds to enumerate: for the hinge alone
             marks = () if first else (pytest.mark.slow,)
             id = f"{name}-{update}"
             result.append(pytest.param(configuration, loss, index, update, marks=marks, id=id))
