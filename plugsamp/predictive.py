@@ -17,8 +17,8 @@ COMPONENTS = 64
 #: Documents whose mixture is in memory at once.
 _CHUNK = 2048
 
-#: Relative width at which the search for a quantile ends, of the interval that it began with.
-_TOLERANCE = 1e-10
+#: How near to its probability a quantile is; of counts, how near to the count.
+_NEAR, _NEAR_COUNT = 1e-9, 0.25
 
 
 class Predictive:
@@ -118,7 +118,7 @@ class Predictive:
         out = np.empty((len(self.topics), self.coding.n_outputs, 2))
         for rows, parts in self._mixtures():
             for side, p in enumerate((0.5 - 0.5 * level, 0.5 + 0.5 * level)):
-                out[rows, :, side] = self._restored(_quantile(parts, p))
+                out[rows, :, side] = self._restored(_quantile(parts, p, self.coding.task == "count"))
         return out
 
     def log_density(self, responses) -> np.ndarray:
@@ -172,8 +172,8 @@ def _mixture_cdf(parts, y) -> np.ndarray:
     return total / n
 
 
-def _quantile(parts, p: float) -> np.ndarray:
-    """The smallest y with cdf(y) >= p, (n, C), by bisection."""
+def _quantile(parts, p: float, count: bool) -> np.ndarray:
+    """The smallest y with cdf(y) >= p, (n, C), by bisection; each value on its own, whatever the others."""
     center = np.mean([bound.mean(f[0]) for bound, f in parts], axis=0)
     low, high = center - 1.0, center + 1.0
     for sign, edge in ((-1.0, low), (1.0, high)):
@@ -185,9 +185,15 @@ def _quantile(parts, p: float) -> np.ndarray:
                 break
             width *= 2.0
             edge[outside] += sign * width
-    limit = _TOLERANCE * (high - low).max(initial=0.0)
-    while (high - low).max(initial=0.0) > limit:
+    for _ in range(400):
         middle = 0.5 * (low + high)
-        below = _mixture_cdf(parts, middle) < p
-        low, high = np.where(below, middle, low), np.where(below, high, middle)
+        open_ = (low < middle) & (middle < high)
+        if count:
+            open_ &= high - low > _NEAR_COUNT
+        if not open_.any():
+            break
+        reached = _mixture_cdf(parts, middle)
+        near = open_ & (np.abs(reached - p) < _NEAR) & (not count)
+        low = np.where(open_ & ((reached < p) | near), middle, low)
+        high = np.where(open_ & ((reached >= p) | near), middle, high)
     return high
