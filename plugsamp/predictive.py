@@ -18,8 +18,9 @@ COMPONENTS = 64
 #: Documents whose mixture is in memory at once.
 _CHUNK = 2048
 
-#: Relative width at which the search for a quantile ends, of the interval that it began with.
-_TOLERANCE = 1e-10
+#: Relative width at which the search for a quantile ends, of the interval that it began with; of counts,
+#: how near to the count.
+_TOLERANCE, _NEAR_COUNT = 1e-10, 0.25
 
 #: Halvings that a search may take: from 1 to the smallest number.
 _ROUNDS = 1100
@@ -122,7 +123,7 @@ class Predictive:
         out = np.empty((len(self.topics), self.coding.n_outputs, 2))
         for rows, parts in self._mixtures():
             for side, p in enumerate((0.5 - 0.5 * level, 0.5 + 0.5 * level)):
-                out[rows, :, side] = self._restored(_quantile(parts, p))
+                out[rows, :, side] = self._restored(_quantile(parts, p, self.coding.task == "count"))
         return out
 
     def log_density(self, responses) -> np.ndarray:
@@ -176,8 +177,8 @@ def _mixture_cdf(parts, y) -> np.ndarray:
     return total / n
 
 
-def _quantile(parts, p: float) -> np.ndarray:
-    """The smallest y with cdf(y) >= p, (n, C), by bisection."""
+def _quantile(parts, p: float, count: bool) -> np.ndarray:
+    """The smallest y with cdf(y) >= p, (n, C), by bisection; each value on its own, whatever the others."""
     center = np.mean([bound.mean(f[0]) for bound, f in parts], axis=0)
     low, high = center - 1.0, center + 1.0
     for sign, edge in ((-1.0, low), (1.0, high)):
@@ -196,6 +197,8 @@ def _quantile(parts, p: float) -> np.ndarray:
         middle = 0.5 * (low + high)
         between = (low < middle) & (middle < high)
         going = between & ((high - low > limit) | (at_high - at_low > near))
+        if count:
+            going &= high - low > _NEAR_COUNT
         if not going.any():
             break
         value = _mixture_cdf(parts, middle)
