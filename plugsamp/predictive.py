@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from scipy.special import logsumexp
 
+from plugsamp.checks import is_number
 from plugsamp.features import DocumentFeatures
 from plugsamp.losses.base import BoundLoss, Loss
 from plugsamp.losses.coding import Coding
@@ -19,6 +20,9 @@ _CHUNK = 2048
 
 #: Relative width at which the search for a quantile ends, of the interval that it began with.
 _TOLERANCE = 1e-10
+
+#: Halvings that a search may take: from 1 to the smallest number.
+_ROUNDS = 1100
 
 
 class Predictive:
@@ -57,6 +61,7 @@ class Predictive:
         self.loss, self.eta, self.coding = loss, eta, coding
         self.topics, self.covariates, self.intercept = topics, covariates, intercept
         self.draw_topics = draw_topics
+        self._intervals: dict[float, np.ndarray] = {}
         self.known = bool(parameters) or not loss.start(coding.n_outputs)
         self.bound = [BoundLoss(loss, {k: v[s] for k, v in parameters.items()}) for s in range(len(eta))]
         self.features = DocumentFeatures(topics, covariates, intercept)
@@ -101,7 +106,7 @@ class Predictive:
 
     def interval(self, level: float) -> np.ndarray:
         """Equal-tailed intervals, float64 (D, C, 2); see `plugsamp.inference.Prediction.interval`."""
-        if not 0 < level < 1:
+        if not (is_number(level) and 0 < level < 1):
             raise ValueError(f"level must lie between 0 and 1, not {level!r}")
         if self.coding.task not in ("real", "count"):
             raise ValueError(
@@ -109,6 +114,11 @@ class Predictive:
             )
         if not self.calibrated:
             raise ValueError(f"{self.loss!r} gives no intervals: it is no likelihood of a real response")
+        if level not in self._intervals:
+            self._intervals[level] = self._interval(level)
+        return self._intervals[level].copy()
+
+    def _interval(self, level: float) -> np.ndarray:
         out = np.empty((len(self.topics), self.coding.n_outputs, 2))
         for rows, parts in self._mixtures():
             for side, p in enumerate((0.5 - 0.5 * level, 0.5 + 0.5 * level)):
@@ -179,9 +189,17 @@ def _quantile(parts, p: float) -> np.ndarray:
                 break
             width *= 2.0
             edge[outside] += sign * width
-    limit = _TOLERANCE * (high - low).max(initial=0.0)
-    while (high - low).max(initial=0.0) > limit:
+    # Each element for itself, whatever else is in the batch, and never beyond what floating point can tell.
+    limit, near = _TOLERANCE * (high - low), 10.0 * _TOLERANCE * min(p, 1.0 - p)
+    at_low, at_high = np.zeros(low.shape), np.ones(low.shape)
+    for _ in range(_ROUNDS):
         middle = 0.5 * (low + high)
-        below = _mixture_cdf(parts, middle) < p
-        low, high = np.where(below, middle, low), np.where(below, high, middle)
+        between = (low < middle) & (middle < high)
+        going = between & ((high - low > limit) | (at_high - at_low > near))
+        if not going.any():
+            break
+        value = _mixture_cdf(parts, middle)
+        up, down = going & (value < p), going & (value >= p)
+        low, at_low = np.where(up, middle, low), np.where(up, value, at_low)
+        high, at_high = np.where(down, middle, high), np.where(down, value, at_high)
     return high

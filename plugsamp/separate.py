@@ -84,6 +84,9 @@ def fit_separately(
 
     if model.loss.unsupervised:
         raise ValueError(f"multiclass={scheme} needs a loss; without one there are no classes to tell apart")
+    task = model.coding(corpus).task
+    if task not in ("binary", "multiclass", "multilabel"):
+        raise ValueError(f"multiclass={scheme} is for classes, and {model.loss!r} is for {task} responses")
     made, coding = tasks(corpus, scheme)
     jobs = []
     for number, task in enumerate(made):
@@ -91,7 +94,9 @@ def fit_separately(
         member_model, weights = _weighting(model, corpus, coding, number)
         jobs.append((task.corpus(corpus.with_weights(weights)), member_model, member_seed, options))
     members = []
-    done = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(_fit_member)(*job) for job in jobs)
+    # No memory maps: joblib would leave them in shared memory if the parent were killed.
+    parallel = Parallel(n_jobs=n_jobs, return_as="generator", max_nbytes=None)
+    done = parallel(delayed(_fit_member)(*job) for job in jobs)
     for task, member in zip(made, done, strict=True):
         for row in member.trace:
             row["task"] = task.name

@@ -14,7 +14,7 @@ from plugsamp.columns import Columns
 from plugsamp.design import LANES, Design, no_columns
 from plugsamp.dispatch import load
 from plugsamp.memory import available_bytes
-from plugsamp.precision import Factor, WeightError
+from plugsamp.precision import SMALLEST_PIVOT, Factor, WeightError, draw_orthogonal
 from plugsamp.priors.base import WeightPrior
 from plugsamp.random.draws import Purpose, stream
 
@@ -110,8 +110,7 @@ def update_outputs(
     Raises
     ------
     WeightError
-        Non-finite kappa or omega, or a precision matrix that is not positive definite even after a
-        jitter (`plugsamp.precision`).
+        Non-finite kappa or omega, or a negative omega that leaves the precision not positive definite.
     ValueError
         For an unknown method or a number of passes below 1, or a joint draw too large for the memory.
     """
@@ -222,19 +221,28 @@ class _Group:
             for lane, c in enumerate(self.chosen.tolist()):
                 own = np.ascontiguousarray(prior[:, lane])
                 if levels[lane] is None:
-                    factor = Factor(np.ascontiguousarray(matrices[:, :, lane]), own, c)
+                    factor = Factor(np.ascontiguousarray(matrices[:, :, lane]), own)
                 else:
                     scale, pattern = levels[lane]
-                    factor = self._shared_factor(pattern, units[pattern], scale, own, c)
+                    factor = self._shared_factor(pattern, units[pattern], scale, own)
                 noise = self.rngs[lane].standard_normal(len(own))
-                drawn[:, lane] = factor.draw(np.ascontiguousarray(linear[:, lane]), noise)
+                if factor.pivot >= SMALLEST_PIVOT:
+                    drawn[:, lane] = factor.draw(np.ascontiguousarray(linear[:, lane]), noise)
+                    continue
+                if self.omega[:, lane].min(initial=0.0) < 0:
+                    raise WeightError(
+                        f"output {c}: the precision matrix of its weights is not positive definite: omega of "
+                        f"document {int(np.argmin(self.omega[:, lane]))} is {self.omega[:, lane].min():.3g}"
+                    )
+                pieces = _pieces(design, self.omega[:, lane], kappa[:, lane])
+                drawn[:, lane] = draw_orthogonal(pieces, own, noise)
         self.weights[design.joint] = drawn
 
-    def _shared_factor(self, pattern, unit, scale, prior, output):
+    def _shared_factor(self, pattern, unit, scale, prior):
         """The factor of scale * unit + diag(prior); the last one is kept, for outputs that agree in all."""
         key = (pattern, scale, prior.tobytes())
         if self.design.last_factor[0] != key:
-            self.design.last_factor = key, Factor(scale * unit, prior, output)
+            self.design.last_factor = key, Factor(scale * unit, prior)
         return self.design.last_factor[1]
 
     def coordinate(self, passes: int, *, joint: bool) -> None:
@@ -263,6 +271,14 @@ class _Group:
                 )  # fmt: skip
         for (_, _, where), (*_, weights) in zip(parts, work, strict=True):
             self.weights[where] = weights
+
+
+def _pieces(design, omega, kappa, size=2048):
+    """(u, omega, kappa) of some documents at a time, u dense in the order of the joint columns."""
+    topics = design.topics.matrix()
+    for first in range(0, design.n_documents, size):
+        some = slice(first, first + size)
+        yield np.hstack([topics[some].toarray(), design.dense[some]]), omega[some], kappa[some]
 
 
 def _level(omega) -> tuple[float, bytes] | None:

@@ -297,3 +297,42 @@ def test_separate_chains_share_the_encoder(scheme):
     digests = {member.encoder.digest for member in result.predictor.members}
     assert len(digests) == 1
     assert result.predictor.predict(documents).labels.tolist() == labels.tolist()
+
+
+@pytest.mark.parametrize("method", ["block", "coordinate"])
+def test_sparse_and_dense_covariates_make_the_same_chain(method):
+    made = ps.Covariates(words="tfidf").fit(corpus()).transform(corpus())
+    dense = ps.Corpus.from_counts(
+        made.counts(), responses=made.responses, covariates=made.covariates.toarray(),
+        covariate_names=made.covariate_names,
+    )  # fmt: skip
+    model = ps.Model(3, loss="hinge")
+    chains = [ps.Chain(c, model, seed=1, weight_update=method).run(5) for c in (made, dense)]
+    np.testing.assert_array_equal(chains[0].z, chains[1].z)
+    np.testing.assert_allclose(chains[0].eta, chains[1].eta, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(chains[0].f(), chains[1].f(), rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "probit"])
+def test_sparse_covariates_of_new_documents(tmp_path, loss):
+    result = fitted(full_corpus(), loss=loss, **EVERYTHING["words"])
+    new = full_corpus(30, seed=9)
+    prediction = result.predictor.predict(new)
+    loaded = ps.load_model(ps.save_model(tmp_path / "model", result.predictor))
+    assert loaded.predict(new).f.tobytes() == prediction.f.tobytes()
+    rows = np.random.default_rng(0).permutation(30)
+    assert loaded.predict(new.take(rows)).f.tobytes() == prediction.f[rows].tobytes()
+    for row in range(30):
+        alone = loaded.predict(new.take([row]))
+        assert alone.f[0].tobytes() == prediction.f[row].tobytes()
+        if prediction.probabilities is not None:
+            assert alone.probabilities[0].tobytes() == prediction.probabilities[row].tobytes()
+
+
+def test_two_steps_with_sparse_covariates():
+    result = ps.fit(
+        full_corpus(), ps.Model(2, loss="hinge"), sweeps=4, supervised="two_step",
+        covariates=ps.Covariates(words="tfidf"),
+    )  # fmt: skip
+    prediction = result.predictor.predict(full_corpus(30, seed=9))
+    assert (prediction.labels == full_corpus(30, seed=9).responses).mean() > 0.7

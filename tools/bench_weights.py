@@ -1,6 +1,6 @@
 """Times the weight updates on a design like that of 20ng_counts late in a run.
 
-python tools/bench_weights.py [topics] [outputs]
+python tools/bench_weights.py [topics] [outputs] [words as covariates]
 """
 
 from __future__ import annotations
@@ -12,8 +12,11 @@ import numpy as np
 from scipy import sparse
 
 from plugsamp.columns import Columns
+from plugsamp.design import Design, Fixed
+from plugsamp.priors.horseshoe import Horseshoe
 from plugsamp.priors.normal import Normal
-from plugsamp.weights import Design, gram, groups, update_outputs
+from plugsamp.random.draws import Purpose, stream
+from plugsamp.weights import gram, groups, update_outputs
 
 
 def best(function, repeats=7) -> float:
@@ -25,7 +28,7 @@ def best(function, repeats=7) -> float:
     return 1e3 * min(times)
 
 
-def main(n_topics=100, n_outputs=20, n_documents=11_314, n_tokens=1_954_752):
+def main(n_topics=100, n_outputs=20, n_words=50_000, n_documents=11_314, n_tokens=1_954_752):
     rng = np.random.default_rng(0)
     lengths = rng.lognormal(0.0, 0.9, n_documents)
     lengths = np.maximum(1, lengths * n_tokens / lengths.sum()).astype(int)
@@ -34,6 +37,13 @@ def main(n_topics=100, n_outputs=20, n_documents=11_314, n_tokens=1_954_752):
     kappa = rng.normal(size=(n_documents, n_outputs)) * 100
     omega = rng.gamma(1.0, size=(n_documents, n_outputs)) * 100
     eta = rng.normal(size=(n_outputs, n_topics))
+
+    def update_shared(levels):
+        design.last_factor = None, None
+        design.shared.clear()
+        options = {"method": "block"}
+        columns = Columns(n_topics)
+        update_outputs(design, kappa, levels, eta, range(n_outputs), Normal(), {}, columns, 0, 0, **options)
 
     def make():
         return Design(counts.indptr, counts.indices, counts.data, counts.sum(axis=1), n_topics)
@@ -51,11 +61,53 @@ def main(n_topics=100, n_outputs=20, n_documents=11_314, n_tokens=1_954_752):
         ("linear predictor", lambda: design.predictor(eta)),
         ("gram", lambda: [gram(design, kappa, omega, g) for g in groups(n_outputs)]),
         ("block", lambda: update("block")),
+        ("block, omega 1", lambda: update_shared(np.ones_like(omega))),
+        ("block, a level each", lambda: update_shared(np.ones_like(omega) * omega[0])),
         ("coordinate, 1 pass", lambda: update("coordinate", 1)),
         ("coordinate, 2 passes", lambda: update("coordinate", 2)),
     ):
         ms = best(function)
         print(f"  {name:22} {ms:8.2f} {1e6 * ms / counts.sum():8.2f}")
+    if n_words:
+        words(counts, kappa, omega, n_words)
+
+
+def words(counts, kappa, omega, n_words, nnz=1_100_000):
+    """Sparse covariates like words: rank-frequency by Zipf, spread over documents of unequal length."""
+    rng = np.random.default_rng(1)
+    n_documents, n_topics = counts.shape
+    n_outputs = kappa.shape[1]
+    frequency = 1.0 / (np.arange(n_words) + 3.0)
+    word = rng.choice(n_words, 2 * nnz, p=frequency / frequency.sum())
+    length = rng.lognormal(0.0, 0.9, n_documents)
+    document = rng.choice(n_documents, len(word), p=length / length.sum())
+    x = sparse.csr_array((np.ones(len(word)), (document, word)), shape=(n_documents, n_words))
+    x.data[:] = rng.random(len(x.data)) * 0.1
+    columns = Columns(n_topics, n_words, intercept=True)
+    fixed = Fixed(x, True, n_documents)
+    design = Design(
+        counts.indptr, counts.indices, counts.data, counts.sum(axis=1), n_topics, covariates=fixed
+    )
+    prior = Horseshoe()
+    state = prior.start(n_outputs, columns)
+    eta = np.zeros((n_outputs, len(columns)))
+
+    def update(method):
+        options = {"method": method}
+        update_outputs(design, kappa, omega, eta, range(n_outputs), prior, state, columns, 0, 0, **options)
+
+    def shrink():
+        for c in range(n_outputs):
+            prior.update(state, c, columns, eta[c], stream(0, Purpose.SHRINKAGE, 0, c))
+
+    print(f"words: P={n_words} nnz={x.nnz}, of them {len(design.joint) - n_topics - 1} kept dense; ms")
+    for name, function in (
+        ("fixed columns (once)", lambda: Fixed(x, True, n_documents)),
+        ("mixed, 1 pass", lambda: update("mixed")),
+        ("coordinate, 1 pass", lambda: update("coordinate")),
+        ("horseshoe's scales", shrink),
+    ):
+        print(f"  {name:22} {best(function, 3):8.2f}")
 
 
 if __name__ == "__main__":

@@ -85,7 +85,7 @@ def test_weights_of_classes_and_documents(at, documents, fast):
 
 
 def test_a_real_response(at, documents, run, read_csv):
-    options = ["loss=gaussian", "corpus.y=score", "covariates.numeric=year", "standardise=false"]
+    options = ["loss=gaussian", "corpus.y=score", "covariates.numeric=year"]
     assert run(*documents, *options, "sweeps=40") == 0
     metrics = json.loads((at / "run/metrics.json").read_text())
     assert metrics["main_name"] == "test_r2"
