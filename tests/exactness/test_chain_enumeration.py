@@ -63,12 +63,15 @@ def grid():
 
 @pytest.mark.parametrize("configuration, loss, index, weight_update", grid())
 def test_posterior_is_invariant(configuration, loss, index, weight_update):
-    chain, exact = chain_for(configuration, loss, index, weight_update, seed=11)
-    result = check_invariance(chain, exact, restarts=200, sweeps=10)
-    # The bins' covariance is estimated from the runs: where few of 200 leave their mode it can come out
-    # far too small (p = 1e-8 for a cycle with .80, .34 and .89 in 1,500): there the features alone count.
-    passes = result.passes() if mixes(configuration) else result.p_value > 1e-4
-    assert passes, f"{exact.case}\n{result}"
+    # The bins' covariance is estimated from the runs: where few of 200 leave their mode it can come out far
+    # too small. What looks wrong is looked at again, with another seed and eight times the runs: a bias that
+    # shows by four standard errors in the first shows by eleven in the second.
+    for restarts, seed in ((200, 11), (1600, 111)):
+        chain, exact = chain_for(configuration, loss, index, weight_update, seed)
+        result = check_invariance(chain, exact, restarts=restarts, sweeps=10, seed=seed)
+        if result.passes():
+            return
+    raise AssertionError(f"{exact.case}\n{result}")
 
 
 @pytest.mark.slow
