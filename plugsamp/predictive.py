@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from scipy.special import logsumexp
 
+from plugsamp.checks import is_number
 from plugsamp.features import DocumentFeatures
 from plugsamp.losses.base import BoundLoss, Loss
 from plugsamp.losses.coding import Coding
@@ -17,8 +18,12 @@ COMPONENTS = 64
 #: Documents whose mixture is in memory at once.
 _CHUNK = 2048
 
-#: Relative width at which the search for a quantile ends, of the interval that it began with.
-_TOLERANCE = 1e-10
+#: Relative width at which the search for a quantile ends, of the interval that it began with; of counts,
+#: how near to the count.
+_TOLERANCE, _NEAR_COUNT = 1e-10, 0.25
+
+#: Halvings that a search may take: from 1 to the smallest number.
+_ROUNDS = 1100
 
 
 class Predictive:
@@ -102,7 +107,7 @@ class Predictive:
 
     def interval(self, level: float) -> np.ndarray:
         """Equal-tailed intervals, float64 (D, C, 2); see `plugsamp.inference.Prediction.interval`."""
-        if not 0 < level < 1:
+        if not (is_number(level) and 0 < level < 1):
             raise ValueError(f"level must lie between 0 and 1, not {level!r}")
         if self.coding.task not in ("real", "count"):
             raise ValueError(
@@ -118,7 +123,7 @@ class Predictive:
         out = np.empty((len(self.topics), self.coding.n_outputs, 2))
         for rows, parts in self._mixtures():
             for side, p in enumerate((0.5 - 0.5 * level, 0.5 + 0.5 * level)):
-                out[rows, :, side] = self._restored(_quantile(parts, p))
+                out[rows, :, side] = self._restored(_quantile(parts, p, self.coding.task == "count"))
         return out
 
     def log_density(self, responses) -> np.ndarray:
@@ -172,8 +177,8 @@ def _mixture_cdf(parts, y) -> np.ndarray:
     return total / n
 
 
-def _quantile(parts, p: float) -> np.ndarray:
-    """The smallest y with cdf(y) >= p, (n, C), by bisection."""
+def _quantile(parts, p: float, count: bool) -> np.ndarray:
+    """The smallest y with cdf(y) >= p, (n, C), by bisection; each value on its own, whatever the others."""
     center = np.mean([bound.mean(f[0]) for bound, f in parts], axis=0)
     low, high = center - 1.0, center + 1.0
     for sign, edge in ((-1.0, low), (1.0, high)):
@@ -185,9 +190,19 @@ def _quantile(parts, p: float) -> np.ndarray:
                 break
             width *= 2.0
             edge[outside] += sign * width
-    limit = _TOLERANCE * (high - low).max(initial=0.0)
-    while (high - low).max(initial=0.0) > limit:
+    # Each element for itself, whatever else is in the batch, and never beyond what floating point can tell.
+    limit, near = _TOLERANCE * (high - low), 10.0 * _TOLERANCE * min(p, 1.0 - p)
+    at_low, at_high = np.zeros(low.shape), np.ones(low.shape)
+    for _ in range(_ROUNDS):
         middle = 0.5 * (low + high)
-        below = _mixture_cdf(parts, middle) < p
-        low, high = np.where(below, middle, low), np.where(below, high, middle)
+        between = (low < middle) & (middle < high)
+        going = between & ((high - low > limit) | (at_high - at_low > near))
+        if count:
+            going &= high - low > _NEAR_COUNT
+        if not going.any():
+            break
+        value = _mixture_cdf(parts, middle)
+        up, down = going & (value < p), going & (value >= p)
+        low, at_low = np.where(up, middle, low), np.where(up, value, at_low)
+        high, at_high = np.where(down, middle, high), np.where(down, value, at_high)
     return high

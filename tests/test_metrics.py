@@ -12,7 +12,7 @@ from plugsamp.losses.coding import Coding
 from plugsamp.metrics import evaluate
 
 
-def prediction(labels, task, classes):
+def prediction(labels, task, classes, probabilities=None, calibrated=None):
     named = np.empty(len(classes), dtype=object)
     named[:] = list(classes)
     labels = np.asarray(labels, dtype=object if task in ("binary", "multiclass") else None)
@@ -20,8 +20,8 @@ def prediction(labels, task, classes):
         labels=labels,
         f=np.zeros((len(labels), 1)),
         coding=Coding(np.empty((0, 1)), task, named),
-        probabilities=None,
-        calibrated=None,
+        probabilities=probabilities,
+        calibrated=calibrated,
     )
 
 
@@ -75,6 +75,51 @@ def test_real():
     assert found["r2_v"] is None
     assert found["rmse"] == pytest.approx(np.sqrt((0 + 0 + 1 + 4 + 4) / 5))
     assert evaluate(prediction(f[:, 0], "real", ["u"]), y[:, 0])["r2"] == pytest.approx(0.5)
+
+
+def test_errors_of_each_output_and_of_counts():
+    f = np.array([[1.0, 0.0], [2.0, 5.0], [4.0, 1.0]])
+    y = np.array([[1.0, np.nan], [2.0, 3.0], [3.0, 3.0]])
+    found = evaluate(prediction(f, "real", ["u", "v"]), y)
+    assert found["mae"] == pytest.approx((0 + 0 + 1 + 2 + 2) / 5)
+    assert found["rmse_u"] == pytest.approx(np.sqrt(1 / 3)) and found["mae_v"] == pytest.approx(2.0)
+    assert "coverage_90" not in found and "log_density" not in found
+    counts = evaluate(prediction(f[:, 0], "count", ["u"]), np.array([1, 2, None], dtype=object))
+    assert counts["main"] == "r2" and counts["r2"] == 1.0 and counts["n_missing"] == 1
+
+
+def test_no_known_value():
+    found = evaluate(prediction([[1.0], [2.0]], "real", ["u"]), [None, float("nan")])
+    assert found["r2"] is found["rmse"] is found["mae"] is None and found["n_scored"] == 0
+
+
+def test_log_loss_where_there_is_a_likelihood():
+    p = np.array([[0.7, 0.2, 0.1], [0.1, 0.1, 0.8], [0.5, 0.25, 0.25], [0.3, 0.3, 0.4]])
+    labels = ["a", "c", "a", "c"]
+    true = ["a", "b", None, "z"]
+    with pytest.warns(UserWarning, match="'z'"):
+        found = evaluate(prediction(labels, "multiclass", "abc", p, True), true)
+    assert found["log_loss"] == pytest.approx(-(np.log(0.7) + np.log(0.1)) / 2)
+    assert found["accuracy"] == pytest.approx(1 / 3)
+    for calibrated in (False, None):
+        uncalibrated = prediction(labels, "multiclass", "abc", p, calibrated)
+        assert "log_loss" not in evaluate(uncalibrated, list("abca"))
+
+
+def test_log_loss_of_several_labels():
+    p = np.array([[0.7, 0.2], [0.1, 0.9]])
+    true = np.array([[1, 1], [0, np.nan]])
+    found = evaluate(prediction((p > 0.5).astype(np.int8), "multilabel", "xy", p, True), true)
+    assert found["log_loss"] == pytest.approx(-(np.log(0.7) + np.log(0.2) + np.log(0.9)) / 3)
+
+
+def test_density_and_coverage_of_real_responses():
+    case = prediction([[1.0], [2.0], [3.0], [4.0]], "real", ["u"], calibrated=True)
+    case.predictive = SimpleNamespace(log_density=lambda y: -(y**2))
+    case.interval = lambda level: np.stack([case.labels - level, case.labels + level], axis=-1)
+    found = evaluate(case, np.array([1.5, 5.0, np.nan, 4.9]))
+    assert found["coverage_90"] == pytest.approx(2 / 3)
+    assert found["log_density"] == pytest.approx(-(1.5**2 + 25 + 4.9**2) / 3)
 
 
 @pytest.mark.parametrize(

@@ -84,6 +84,27 @@ def test_predictions_without_truth(tmp_path):
     assert read(tmp_path / "p.csv") == [["id", "predicted", "score_a", "n_unknown"], ["x", "a", "0.0", "1"]]
 
 
+def test_predictions_with_probabilities_intervals_and_counts(tmp_path):
+    write_predictions(
+        tmp_path / "p.csv", ("x", "y"), None, np.array(["a", "b"]), np.zeros((2, 1)), ["b"], [1, 0],
+        n_known=[0, 4], probabilities=np.array([[0.75, 0.25], [0.0, 1.0]]), class_names=["a", "b"],
+    )  # fmt: skip
+    header, first, second = read(tmp_path / "p.csv")
+    assert header == ["id", "predicted", "probability_a", "probability_b", "score_b", "n_known", "n_unknown"]
+    assert first == ["x", "a", "0.75", "0.25", "0.0", "0", "1"] and second[5:] == ["4", "0"]
+    ends = np.array([[[1.0, 2.0], [3.0, 4.5]]])
+    for columns, names in ((["lower_u", "upper_u", "lower_v", "upper_v"], "uv"), (["lower", "upper"], None)):
+        n = len(columns) // 2
+        write_predictions(
+            tmp_path / "p.csv", ("x",), None, np.zeros((1, n)), np.zeros((1, 1)), "s", [0], names,
+            intervals=ends[:, :n],
+        )  # fmt: skip
+        header, row = read(tmp_path / "p.csv")
+        place = header.index(columns[0])
+        assert header[place : place + 2 * n] == columns
+        assert row[place : place + 2 * n] == ["1.0", "2.0", "3.0", "4.5"][: 2 * n]
+
+
 ROW = {"seconds": 0.5, "log_joint": -1234567.8, "loss": 0.25}
 
 
