@@ -12,6 +12,9 @@ import scipy.sparse as sp
 from plugsamp.counts import entries
 from plugsamp.errors import InputError
 
+#: Of covariates and real responses: products of squares with costs and weights stay finite.
+LARGEST = 1e30
+
 
 def whole(name: str, value, least: int = 0, most: int | None = None) -> int:
     """`value` as an int, where it is a whole number of any numeric type from `least` to `most`."""
@@ -26,6 +29,20 @@ def whole(name: str, value, least: int = 0, most: int | None = None) -> int:
         limits = f"a whole number, {least} or more" if most is None else f"from {least:,} to {most:,}"
         raise ValueError(f"{name} must be {limits}, not {value!r}")
     return value
+
+
+def is_number(value) -> bool:
+    """Whether it is a real number of Python or NumPy: comparing anything else says nothing of an option."""
+    return isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
+
+
+def shortened(value, most: int = 40) -> str:
+    """A value as in Python, the middle left out where it is long."""
+    try:
+        text = repr(value)
+    except ValueError:  # Python writes no integers of many thousand digits
+        return f"a number of {value.bit_length()} bits"
+    return text if len(text) <= most else f"{text[: most // 2]}...{text[-most // 4 :]}"
 
 
 def number_of(value) -> float:
@@ -130,8 +147,9 @@ def covariates_of(values, n_documents: int):
     if array.ndim != 2:
         raise InputError(f"covariates need 2 dimensions (documents, covariates), {array.ndim} found")
     _check_documents(len(array), n_documents)
-    if not np.isfinite(array).all():
-        row, column = np.argwhere(~np.isfinite(array))[0]
+    fits = np.abs(array) <= LARGEST  # NaN is not
+    if not fits.all():
+        row, column = np.argwhere(~fits)[0]
         _refuse_covariate(array[row, column], row, column)
     return frozen(array)
 
@@ -145,9 +163,9 @@ def _sparse_covariates(values, n_documents: int) -> sp.csr_array:
     if data.dtype.kind not in "biuf":
         raise InputError(f"covariates must be numbers, found values of type {data.dtype}")
     data = data.astype(np.float64)
-    finite = np.isfinite(data)
-    if not finite.all():
-        first = int(np.argmin(finite))
+    fits = np.abs(data) <= LARGEST
+    if not fits.all():
+        first = int(np.argmin(fits))
         _refuse_covariate(data[first], rows[first], columns[first])
     matrix = sp.coo_array((data, (rows, columns)), shape=shape).tocsr()
     matrix.sum_duplicates()
@@ -161,7 +179,8 @@ def _check_documents(found: int, n_documents: int) -> None:
 
 
 def _refuse_covariate(value, row, column):
-    raise InputError(f"covariate {value} at row {row}, column {column} is not a finite number")
+    wrong = f"larger than {LARGEST:g}" if math.isfinite(value) else "not a finite number"
+    raise InputError(f"covariate {value} at row {row}, column {column} is {wrong}")
 
 
 def fields_of(fields: Mapping, n_documents: int) -> dict[str, np.ndarray]:

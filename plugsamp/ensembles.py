@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 import numpy as np
+from scipy.special import softmax
 
 from plugsamp.corpus import Corpus
 from plugsamp.inference import Prediction, Predictor
@@ -162,7 +163,12 @@ class Ensemble:
         if any(part.probabilities is None for part in parts):
             return None
         p = np.column_stack([part.probabilities[:, -1] for part in parts])
-        return p if self.coding.task == "multilabel" else p / np.maximum(p.sum(axis=1, keepdims=True), 1e-300)
+        if self.coding.task == "multilabel":
+            return p
+        total = p.sum(axis=1, keepdims=True)
+        # Where every class is out of sight, 1/(1 + exp(-f)) is exp(f), whose ratios are still to be had.
+        far = softmax(np.hstack([_signed(part) for part in parts]), axis=1)
+        return np.where(total > 1e-290, p / np.maximum(total, 1e-290), far)
 
 
 def _signed(part: Prediction) -> np.ndarray:

@@ -17,7 +17,7 @@ from plugsamp.inference import PosteriorKeeper, Predictor
 from plugsamp.model import Model
 from plugsamp.second_step import SecondStep
 from plugsamp.separate import SeparateFit, fit_separately
-from plugsamp.two_step import Proportions, without_responses
+from plugsamp.two_step import Proportions, check_second_step, without_responses
 from plugsamp.two_step import second_step as with_second_step
 
 
@@ -152,7 +152,7 @@ def fit(
         corpus = encoder.transform(corpus)
     separate = supervised == "two_step" and not model.loss.unsupervised
     if separate:
-        model.coding(corpus)  # what is wrong with the responses is said before the first step
+        check_second_step(corpus, model, second_step or SecondStep())
     chain = Chain(
         corpus,
         without_responses(model) if separate else model,

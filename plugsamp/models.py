@@ -19,6 +19,8 @@ log = logging.getLogger(__name__)
 
 KIND = "model"
 
+TASKS = ("none", "binary", "multiclass", "multilabel", "real", "count")
+
 
 def save_model(path, predictor: Predictor | Ensemble, model=None, overwrite: bool = False) -> Path:
     """Write a model folder (see `plugsamp.storage`); predictions from it are the same to the bit.
@@ -107,9 +109,15 @@ def load_model(path) -> Predictor | Ensemble:
     arrays, content = read_folder(path, KIND)
     try:
         predictor = (_ensemble_of if "members" in content else _predictor_of)(arrays, content, path)
+        saved, found = content["digest"], predictor.digest
+    except StorageError:
+        raise
     except KeyError as error:
         raise StorageError(f"{path} is incomplete: its manifest lacks {error}") from None
-    if predictor.digest != content["digest"]:
+    except (TypeError, ValueError, AttributeError, IndexError) as error:
+        # Whatever a foreign manifest holds, its digests right: none of its types is to be relied on.
+        raise StorageError(f"{path} holds no model that can be read: {error}") from None
+    if saved != found:
         raise StorageError(f"{path} is damaged: its parts do not make the model that was saved")
     return predictor
 
@@ -128,6 +136,8 @@ def _ensemble_of(arrays: dict, content: dict, path) -> Ensemble:
 def _predictor_of(arrays: dict, content: dict, path) -> Predictor:
     classes = decode_labels(content["classes"])
     task = content["task"]
+    if task not in TASKS:
+        raise StorageError(f"{path} is damaged: its task is {task!r}, not one of {', '.join(TASKS)}")
     n_outputs = arrays["eta"].shape[1]
     return Predictor(
         phi=arrays["phi"],

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from scipy.special import logsumexp
 
+from plugsamp.checks import is_number
 from plugsamp.features import DocumentFeatures
 from plugsamp.losses.base import BoundLoss, Loss
 from plugsamp.losses.coding import Coding
@@ -17,8 +18,12 @@ COMPONENTS = 64
 #: Documents whose mixture is in memory at once.
 _CHUNK = 2048
 
-#: How near to its probability a quantile is; of counts, how near to the count.
-_NEAR, _NEAR_COUNT = 1e-9, 0.25
+#: Relative width at which the search for a quantile ends, of the interval that it began with; of counts,
+#: how near to the count.
+_TOLERANCE, _NEAR_COUNT = 1e-10, 0.25
+
+#: Halvings that a search may take: from 1 to the smallest number.
+_ROUNDS = 1100
 
 
 class Predictive:
@@ -102,7 +107,7 @@ class Predictive:
 
     def interval(self, level: float) -> np.ndarray:
         """Equal-tailed intervals, float64 (D, C, 2); see `plugsamp.inference.Prediction.interval`."""
-        if not 0 < level < 1:
+        if not (is_number(level) and 0 < level < 1):
             raise ValueError(f"level must lie between 0 and 1, not {level!r}")
         if self.coding.task not in ("real", "count"):
             raise ValueError(
@@ -185,15 +190,19 @@ def _quantile(parts, p: float, count: bool) -> np.ndarray:
                 break
             width *= 2.0
             edge[outside] += sign * width
-    for _ in range(400):
+    # Each element for itself, whatever else is in the batch, and never beyond what floating point can tell.
+    limit, near = _TOLERANCE * (high - low), 10.0 * _TOLERANCE * min(p, 1.0 - p)
+    at_low, at_high = np.zeros(low.shape), np.ones(low.shape)
+    for _ in range(_ROUNDS):
         middle = 0.5 * (low + high)
-        open_ = (low < middle) & (middle < high)
+        between = (low < middle) & (middle < high)
+        going = between & ((high - low > limit) | (at_high - at_low > near))
         if count:
-            open_ &= high - low > _NEAR_COUNT
-        if not open_.any():
+            going &= high - low > _NEAR_COUNT
+        if not going.any():
             break
-        reached = _mixture_cdf(parts, middle)
-        near = open_ & (np.abs(reached - p) < _NEAR) & (not count)
-        low = np.where(open_ & ((reached < p) | near), middle, low)
-        high = np.where(open_ & ((reached >= p) | near), middle, high)
+        value = _mixture_cdf(parts, middle)
+        up, down = going & (value < p), going & (value >= p)
+        low, at_low = np.where(up, middle, low), np.where(up, value, at_low)
+        high, at_high = np.where(down, middle, high), np.where(down, value, at_high)
     return high

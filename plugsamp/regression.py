@@ -145,10 +145,8 @@ def fit_linear(
     ValueError
         A model for classes with real responses, or the other way round; an output with one class only.
     """
-    real = coding.task in ("real", "count")
-    if real != (name == "ridge"):
-        wanted = "ridge" if real else "linear_svc or logistic_regression"
-        raise ValueError(f"regression={name} does not fit {coding.task} responses; take {wanted} or same")
+    check_linear(coding, name)
+    real = name == "ridge"
     from scipy import sparse
 
     u = features.topics
@@ -160,15 +158,27 @@ def fit_linear(
     eta = np.zeros((1, coding.n_outputs, len(features.columns)))
     for c in range(coding.n_outputs):
         observed = ~np.isnan(coding.y[:, c])
+        if weight is not None:
+            observed &= weight[:, c] > 0  # left aside, as missing ones are
         weights = None if weight is None else weight[observed, c]
         y = coding.y[observed, c]
         if not real and len(np.unique(y)) < 2:  # nothing to tell apart: the sign of the only class
             eta[0, c, -1] = y[0] if len(y) else 0.0
             continue
+        if not len(y):
+            continue
         model = _linear(name, cost, seed).fit(u[observed], y, sample_weight=weights)
         eta[0, c, :-1] = model.coef_.reshape(-1)
         eta[0, c, -1] = np.ravel(model.intercept_)[0]
     return eta
+
+
+def check_linear(coding: Coding, name: str) -> None:
+    """Refuse a model for classes with real responses, or the other way round (ValueError)."""
+    real = coding.task in ("real", "count")
+    if real != (name == "ridge"):
+        wanted = "ridge" if real else "linear_svc, logistic_regression"
+        raise ValueError(f"regression={name} does not fit {coding.task} responses; take {wanted} or same")
 
 
 def _linear(name: str, cost: float, seed: int):

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from plugsamp.checks import is_number
 from plugsamp.losses.coding import Coding
 
 #: The range of weights; squares of them times the largest cost stay finite.
@@ -76,11 +77,10 @@ def _given(class_weight, coding: Coding, positive) -> np.ndarray:
         if index is None:
             known = ", ".join(list(names)[:20])
             raise ValueError(f"class_weight names {key!r}, which is no class here; classes are {known}")
-        value = float(value)
-        if not (value == 0 or SMALLEST <= value <= LARGEST):
+        if not (is_number(value) and (value == 0 or SMALLEST <= value <= LARGEST)):
             limits = f"0 or from {SMALLEST:g} to {LARGEST:g}"
-            raise ValueError(f"class_weight of {key!r} must be {limits}, not {value}")
-        values[index] = value
+            raise ValueError(f"class_weight of {key!r} must be {limits}, not {value!r}")
+        values[index] = float(value)
     if coding.task == "multilabel":
         return np.where(positive, values, 1.0)
     return np.where(positive, values, 0.0).sum(axis=1, keepdims=True) + ~positive.any(axis=1, keepdims=True)

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from plugsamp.checks import is_number, whole
+
+#: Of the cost: its reciprocal, ridge's penalty, stays finite.
+SMALLEST, LARGEST = 1e-30, 1e30
+
 #: The model's own loss and prior, and linear models of scikit-learn.
 REGRESSIONS = ("same", "linear_svc", "logistic_regression", "ridge")
 
@@ -34,7 +39,7 @@ class SecondStep:
         if self.regression not in REGRESSIONS:
             choices = ", ".join(REGRESSIONS)
             raise ValueError(f"second_step: regression must be one of {choices}, not {self.regression!r}")
-        if not 0 < self.cost < 1e30:
-            raise ValueError(f"second_step: cost must be a number above 0, not {self.cost!r}")
-        if self.sweeps < 2:
-            raise ValueError(f"second_step: sweeps must be 2 or more, not {self.sweeps!r}")
+        if not (is_number(self.cost) and SMALLEST <= self.cost <= LARGEST):
+            limits = f"above 0 (from {SMALLEST:g} to {LARGEST:g})"
+            raise ValueError(f"second_step: cost must be a number {limits}, not {self.cost!r}")
+        object.__setattr__(self, "sweeps", whole("second_step: sweeps", self.sweeps, 2))

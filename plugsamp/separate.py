@@ -84,6 +84,9 @@ def fit_separately(
 
     if model.loss.unsupervised:
         raise ValueError(f"multiclass={scheme} needs a loss; without one there are no classes to tell apart")
+    task = model.coding(corpus).task
+    if task not in ("binary", "multiclass", "multilabel"):
+        raise ValueError(f"multiclass={scheme} is for classes, and {model.loss!r} is for {task} responses")
     made, coding = tasks(corpus, scheme)
     jobs = []
     for number, task in enumerate(made):

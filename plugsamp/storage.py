@@ -104,7 +104,7 @@ def _read_manifest(path: Path, kind: str) -> dict:
     except OSError as error:
         raise StorageError(f"{path / MANIFEST} cannot be read: {error.strerror}") from None
     try:
-        manifest = json.loads(text)
+        manifest = json.loads(text, parse_constant=_no_number)
     except ValueError as error:
         raise StorageError(f"{path / MANIFEST} is damaged: {error}") from None
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
@@ -118,7 +118,15 @@ def _read_manifest(path: Path, kind: str) -> dict:
         raise StorageError(f"{path / MANIFEST} is damaged: its digest does not fit")
     if manifest.get("kind") != kind:
         raise StorageError(f"{path} holds a {manifest.get('kind')}, not a {kind}")
+    for part in ("arrays", "content"):
+        if not isinstance(manifest.get(part), dict):
+            raise StorageError(f"{path / MANIFEST} is damaged: it has no {part}")
     return manifest
+
+
+
+def _no_number(name: str):
+    raise ValueError(f"{name} is no number of JSON")
 
 
 def _write_array(folder: Path, name: str, array) -> dict:

@@ -40,6 +40,22 @@ class Proportions:
         return self.total / self.n_kept
 
 
+def check_second_step(corpus, model: Model, step: SecondStep) -> None:
+    """Refuse before the first step what the second could not do.
+
+    Raises
+    ------
+    ValueError
+        Responses or weights that do not fit the loss, or the regression.
+    """
+    coding = model.coding(corpus)
+    weight = response_weights(corpus.weights, model.class_weight, coding)
+    if step.regression == "same":
+        model.check_weighted(weight)
+    else:
+        regression.check_linear(coding, step.regression)
+
+
 def second_step(
     predictor: Predictor, zbar, corpus, model: Model, step: SecondStep, seed: int, method="auto", passes=1
 ) -> Predictor:

@@ -100,6 +100,32 @@ def test_the_published_settings():
     assert compose(["experiment=20ng", "loss.cost=1"]).loss.cost == 1
 
 
+@pytest.mark.parametrize(
+    "name, cost, sweeps, alpha",
+    [
+        ("paper000_20ng", 102.4, 25, 6.4 / 100),
+        ("paper000_20ng_ovr", 102.4, 25, 6.4 / 100),
+        ("paper000_20ng_binary", 262.4, 10, 6.4 / 30),
+        ("paper000_20ng_logistic", 2 * 204.8, 40, 5.6 / 100),
+        ("paper000_reviews", 262.4, 15, 6.4 / 30),
+        ("paper003_20ng", 256, 40, 5.6 / 40),
+        ("paper003_20ng_binary", 25, 100, 1 / 20),
+    ],
+)
+def test_the_settings_of_the_papers(name, cost, sweeps, alpha):
+    config = compose([f"experiment={name}"])
+    assert (config.loss.cost, config.sweeps) == (cost, sweeps)
+    assert config.burn_in == sweeps - 1  # they predict from one draw
+    assert Settings.of(config).model_options()["alpha"] == pytest.approx(alpha)
+
+
+@pytest.mark.parametrize("name", ["paper004_20ng", "paper004_20ng_horseshoe"])
+def test_the_settings_of_paper_004(name):
+    config = compose([f"experiment={name}"])
+    assert (config.alpha, config.beta, config.loss.name) == (0.01, 0.01, "probit")
+    assert config.weights.intercept_variance == 100
+
+
 def test_the_data_folder_comes_from_the_environment(monkeypatch):
     monkeypatch.setenv("PLUGSAMP_DATA", "/far/away")
     assert compose(["experiment=20ng"]).corpus.path == "/far/away/20ng_counts/train.svm.gz"

@@ -102,8 +102,8 @@ def test_log_loss_where_there_is_a_likelihood():
     assert found["log_loss"] == pytest.approx(-(np.log(0.7) + np.log(0.1)) / 2)
     assert found["accuracy"] == pytest.approx(1 / 3)
     for calibrated in (False, None):
-        case = prediction(labels, "multiclass", "abc", p, calibrated)
-        assert "log_loss" not in evaluate(case, list("abca"))
+        uncalibrated = prediction(labels, "multiclass", "abc", p, calibrated)
+        assert "log_loss" not in evaluate(uncalibrated, list("abca"))
 
 
 def test_log_loss_of_several_labels():

@@ -144,6 +144,8 @@ def test_a_pickle_in_place_of_an_array_is_never_loaded(folder, tmp_path):
         (lambda f: (f / "manifest.json").unlink(), "not a plugsamp folder"),
         (lambda f: (f / "manifest.json").write_text('{"format": "plug'), "manifest.json is damaged"),
         (lambda f: (f / "manifest.json").write_text("[]"), "not written by plugsamp"),
+        (lambda f: (f / "manifest.json").write_text('{"kind": Infinity}'), "Infinity is no number"),
+        (lambda f: (f / "manifest.json").write_text('{"kind": NaN}'), "NaN is no number"),
         (lambda f: (f / "manifest.json").write_bytes(b"\xff\xfe\x00"), "manifest.json is damaged"),
         (lambda f: edit_manifest(f, lambda m: m.update(format="other")), "not written by plugsamp"),
         (lambda f: edit_manifest(f, lambda m: m.update(schema_version=99), sign=True), "schema version 99"),

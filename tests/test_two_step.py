@@ -107,7 +107,7 @@ def test_a_label_that_nobody_has_is_never_predicted():
         ("hinge", {"regression": "ridge"}, "ridge does not fit multiclass|ridge does not fit binary"),
         ("hinge", {"regression": "tree"}, "second_step: regression must be one of same"),
         ("hinge", {"cost": 0.0}, "second_step: cost must be"),
-        ("hinge", {"sweeps": 1}, "second_step: sweeps must be 2"),
+        ("hinge", {"sweeps": 1}, "second_step: sweeps must be a whole number, 2"),
     ],
 )
 def test_what_does_not_fit_is_said(loss, step, message):

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from plugsamp.checks import number_of
+from plugsamp.checks import LARGEST, number_of, shortened
 from plugsamp.errors import InputError
+from plugsamp.units import mean_and_deviation
 
 #: The pool of rare values.
 OTHER = "(other)"
@@ -56,14 +57,11 @@ class Numeric:
 
     @classmethod
     def fitted(cls, corpus, column: str, standardise: bool) -> Numeric:
-        from sklearn.preprocessing import StandardScaler
-
         values = numbers(corpus, column)
         missing = np.isnan(values)
         if missing.all():
             raise InputError(f"no training document has a number in the column {column!r}")
-        scaler = StandardScaler().fit(values[~missing, None])
-        mean, scale = float(scaler.mean_[0]), float(scaler.scale_[0])  # a constant column has scale 1
+        mean, scale = mean_and_deviation(values[~missing])  # a constant column has scale 1
         if not standardise:
             return cls(column, 0.0, 1.0, mean, bool(missing.any()))
         return cls(column, mean, scale, mean, bool(missing.any()))
@@ -90,8 +88,6 @@ def numbers(corpus, column: str) -> np.ndarray:
         Naming document and value that is no finite number.
     """
     values = column_of(corpus, column)
-    if values.dtype.kind == "f":
-        return values
     result = np.empty(len(values))
     for row, value in enumerate(values.tolist()):
         result[row] = number_of(value)
@@ -99,6 +95,11 @@ def numbers(corpus, column: str) -> np.ndarray:
             raise InputError(
                 f"the column {column!r} of document {corpus.ids[row]!r} holds {value!r}, which is not a "
                 "finite number; a column of classes is named as categorical"
+            )
+        if abs(result[row]) > LARGEST:
+            raise InputError(
+                f"the column {column!r} of document {corpus.ids[row]!r} holds {shortened(value)}, which is "
+                f"larger than {LARGEST:g}"
             )
     return result
 

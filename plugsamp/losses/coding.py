@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from plugsamp.checks import LARGEST, is_number, shortened
 from plugsamp.errors import InputWarning
+from plugsamp.units import mean_and_deviation
 
 
 @dataclass(frozen=True)
@@ -47,8 +49,7 @@ class Coding:
 
     def standardised(self) -> Coding:
         """Real responses with mean 0 and variance 1 in each output (a constant one is only centred)."""
-        center, scale = np.nanmean(self.y, axis=0), np.nanstd(self.y, axis=0)
-        scale = np.where(scale > 0, scale, 1.0)
+        center, scale = np.array([mean_and_deviation(y[~np.isnan(y)]) for y in self.y.T]).T
         return replace(self, y=(self.y - center) / scale, center=center, scale=scale)
 
     def restore(self, y: np.ndarray) -> np.ndarray:
@@ -94,16 +95,21 @@ def code_real(responses, names=None) -> Coding:
     Raises
     ------
     ValueError
-        A value that is no finite number (None and NaN are missing), or a column without any response.
+        A value that is no finite number of size 1e30 at most (None and NaN are missing), or a column
+        without any response.
     """
     table = np.asarray(responses)
     table = table.reshape(len(table), -1)
     missing = is_missing(table)
     y = np.full(table.shape, np.nan)
     for row, column in np.argwhere(~missing):
-        value = table[row, column]
-        number = isinstance(value, int | float | np.number) and not isinstance(value, bool | np.bool_)
-        if not number or not np.isfinite(float(value)):
+        value = table[row, column : column + 1].tolist()[0]  # as Python's own, in messages too
+        if is_number(value) and LARGEST < abs(value) < np.inf:
+            raise ValueError(
+                f"responses must be of size {LARGEST:g} at most, and document {row} has {shortened(value)}; "
+                "larger units keep them in range"
+            )
+        if not is_number(value) or abs(value) == np.inf:
             raise ValueError(
                 f"this loss is for real responses, and document {row} has {value!r}; "
                 "None and NaN are missing"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from plugsamp.checks import is_number
 from plugsamp.losses.base import Loss
 from plugsamp.losses.coding import Coding, code_real
 from plugsamp.random.draws import inverse_gaussian
@@ -33,11 +34,11 @@ class EpsilonInsensitive(Loss):
     weighted = True
 
     def __init__(self, cost: float = 1.0, epsilon: float = 1e-3):
-        if not SMALLEST <= cost <= LARGEST:
+        if not (is_number(cost) and SMALLEST <= cost <= LARGEST):
             raise ValueError(
                 f"epsilon_insensitive: cost must be a number above 0 (to {LARGEST:g}), not {cost!r}"
             )
-        if not 0 <= epsilon <= LARGEST:
+        if not (is_number(epsilon) and 0 <= epsilon <= LARGEST):
             raise ValueError(
                 f"epsilon_insensitive: epsilon must be 0 or a number above it (to {LARGEST:g}), "
                 f"not {epsilon!r}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import ndtr
 
+from plugsamp.checks import is_number
 from plugsamp.losses.base import Loss
 from plugsamp.losses.coding import Coding, code_real
 
@@ -30,11 +31,11 @@ class Gaussian(Loss):
         if isinstance(variance, str):
             if variance != "sample":
                 raise ValueError(f'gaussian: variance must be a number or "sample", not {variance!r}')
-        elif not SMALLEST <= variance <= LARGEST:
+        elif not (is_number(variance) and SMALLEST <= variance <= LARGEST):
             limits = f"from {SMALLEST:g} to {LARGEST:g}"
             raise ValueError(f"gaussian: variance must be a number {limits}, not {variance!r}")
         for name, value in (("shape", shape), ("rate", rate)):
-            if not SMALLEST <= value <= LARGEST:
+            if not (is_number(value) and SMALLEST <= value <= LARGEST):
                 raise ValueError(f"gaussian: {name} must be a number above 0 (to {LARGEST:g}), not {value!r}")
         self.variance = variance if isinstance(variance, str) else float(variance)
         self.shape, self.rate = float(shape), float(rate)

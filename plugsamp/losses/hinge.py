@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from plugsamp.checks import is_number
 from plugsamp.losses.base import Loss
 from plugsamp.losses.coding import Coding, code_classes
 from plugsamp.random.draws import inverse_gaussian
@@ -32,9 +33,9 @@ class Hinge(Loss):
     weighted = True
 
     def __init__(self, cost: float = 102.4, margin: float = 1.0):
-        if not 0 < cost <= LARGEST:
+        if not (is_number(cost) and 0 < cost <= LARGEST):
             raise ValueError(f"hinge: cost must be a number above 0 (to {LARGEST:g}), not {cost!r}")
-        if not 0 <= margin <= LARGEST:
+        if not (is_number(margin) and 0 <= margin <= LARGEST):
             raise ValueError(f"hinge: margin must be 0 or a number above it (to {LARGEST:g}), not {margin!r}")
         self.cost = float(cost)
         self.margin = float(margin)

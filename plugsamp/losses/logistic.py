@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import expit, log_expit, softmax
 
+from plugsamp.checks import is_number
 from plugsamp.losses.base import Loss
 from plugsamp.losses.coding import Coding, code_classes
 from plugsamp.random.polya_gamma import polya_gamma
@@ -35,7 +36,7 @@ class Logistic(Loss):
     weighted = True
 
     def __init__(self, cost: float = 1.0):
-        if not SMALLEST <= cost <= LARGEST:
+        if not (is_number(cost) and SMALLEST <= cost <= LARGEST):
             raise ValueError(f"logistic: cost must be a number above 0 (to {LARGEST:g}), not {cost!r}")
         self.cost = float(cost)
 

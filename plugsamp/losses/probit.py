@@ -9,6 +9,9 @@ from plugsamp.losses.base import Loss
 from plugsamp.losses.coding import Coding, code_classes
 from plugsamp.random.truncated_normal import positive_normal
 
+#: Of f: beyond it log Phi is minus infinity, and differences of such are no numbers.
+FARTHEST = 1e150
+
 
 class Probit(Loss):
     """psi(y|f) = Phi(y f), y in {-1, +1}; one output a class, of two classes as well.
@@ -38,6 +41,7 @@ class Probit(Loss):
     def probabilities(self, f, coding: Coding):
         if coding.task == "multilabel":
             return ndtr(f)
+        f = np.clip(f, -FARTHEST, FARTHEST)
         return softmax(log_ndtr(f) - log_ndtr(-f), axis=1)
 
     def simulate(self, f, rng):

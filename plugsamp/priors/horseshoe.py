@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from plugsamp.checks import is_number
 from plugsamp.priors.base import WeightPrior
 from plugsamp.priors.normal import LARGEST, SMALLEST
 
@@ -44,8 +45,9 @@ class Horseshoe(WeightPrior):
 
     def __init__(self, global_scale: float = 1.0, intercept_variance: float = 100.0):
         for name, value in (("global_scale", global_scale), ("intercept_variance", intercept_variance)):
-            if not SMALLEST <= value <= LARGEST:
-                limits = "above 0" if not value > 0 else f"from {SMALLEST:g} to {LARGEST:g}"
+            if not (is_number(value) and SMALLEST <= value <= LARGEST):
+                low = is_number(value) and not value > 0
+                limits = "above 0" if low else f"from {SMALLEST:g} to {LARGEST:g}"
                 raise ValueError(f"horseshoe: {name} must be a number {limits}, not {value!r}")
         self.global_scale = float(global_scale)
         self.intercept_variance = float(intercept_variance)

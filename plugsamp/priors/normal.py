@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from plugsamp.checks import is_number
 from plugsamp.priors.base import WeightPrior
 
 #: Weights are kept in single precision for the token kernels, and precisions must be finite.
@@ -29,18 +30,17 @@ class Normal(WeightPrior):
         intercept_variance: float = 100.0,
         covariate_variance: float | None = None,
     ):
-        self.covariate_variance = covariate_variance
-        if covariate_variance is not None:
-            self.covariate_variance = float(covariate_variance)
         for name, value in (
             ("variance", variance),
             ("intercept_variance", intercept_variance),
             ("covariate_variance", variance if covariate_variance is None else covariate_variance),
         ):
-            if not SMALLEST <= value <= LARGEST:
-                limits = "above 0" if not value > 0 else f"from {SMALLEST:g} to {LARGEST:g}"
+            if not (is_number(value) and SMALLEST <= value <= LARGEST):
+                low = is_number(value) and not value > 0
+                limits = "above 0" if low else f"from {SMALLEST:g} to {LARGEST:g}"
                 raise ValueError(f"normal: {name} must be a number {limits}, not {value!r}")
         self.variance = float(variance)
+        self.covariate_variance = None if covariate_variance is None else float(covariate_variance)
         self.intercept_variance = float(intercept_variance)
 
     def precision(self, state, c, columns):

@@ -58,8 +58,8 @@ class GewekeCase:
     A loss that is a likelihood draws its own responses (`Loss.simulate`), and its parameters
     (`Loss.simulate_parameters`). Of others with two values of y, such as the hinge, psi is not normalised.
     The joint simulated is then proportional to p(theta, z, phi, w, eta) prod psi(y|f): forward draws of
-    everything but y are accepted with probability prod_dc [sum over y of psi(y|f)] / 2, and y is drawn
-    proportional to psi.
+    everything but y are accepted with probability prod_dc [sum over y of psi(y|f)] / (its largest value), and
+    y is drawn proportional to psi.
 
     Test functions of weights, real responses and parameters are bounded: their priors may have no moments.
     """
@@ -171,18 +171,26 @@ class GewekeCase:
             precision = np.broadcast_to(case.prior_precision, (batch, *case.prior_precision.shape))
         return states, rng.standard_normal(precision.shape) / np.sqrt(precision)
 
+    def _sum_of_psi(self, f) -> np.ndarray:
+        return sum(np.exp(self.case.loss.log_psi(np.full_like(f, y), f)) for y in self.levels)
+
+    @cached_property
+    def _bound(self) -> float:
+        """At least the sum over y of psi(y|f), for every f; `_share` sees whether it is."""
+        return 1.001 * float(self._sum_of_psi(np.linspace(-100.0, 100.0, 40_001)[:, None]).max())
+
     def _share(self, z, eta) -> np.ndarray:
-        """prod_dc [sum over y of psi(y|f)] / 2 of draws z (n, N) and eta (n, C, J)."""
+        """prod_dc of [sum over y of psi(y|f)] / bound, of draws z (n, N) and eta (n, C, J)."""
         case = self.case
         member = (np.arange(case.n_documents)[:, None] == case.document_of).astype(float)
         one_hot = (z[:, :, None] == np.arange(case.n_topics)).astype(float)
         z_bar = np.einsum("dn,bnk->bdk", member, one_hot) / np.maximum(case.lengths, 1)[:, None]
         f = np.einsum("bdk,bck->bdc", z_bar, eta[:, :, : case.n_topics])
         f += np.einsum("dp,bcp->bdc", case.fixed, eta[:, :, case.n_topics :])
-        each = [np.exp(case.loss.log_psi(np.full_like(f, y), f)) for y in self.levels]
-        if max(e.max() for e in each) > 1 + 1e-9:
-            raise ValueError(f"log_psi of {case.loss!r} exceeds 0; leave out what is free of f")
-        return np.prod(0.5 * sum(each)[:, self.observed], axis=1)
+        share = self._sum_of_psi(f) / self._bound
+        if share.max() > 1:
+            raise ValueError(f"the sum of psi over y grows beyond f = 100 for {case.loss!r}")
+        return np.prod(share[:, self.observed], axis=1)
 
     def with_words(self, z, phi, rng) -> tuple[Case, np.ndarray]:
         """New words given z and phi, and z in the new (sorted) token order."""

@@ -53,6 +53,8 @@ def grid():
         for number, update in enumerate(UPDATES[:1] if loss.unsupervised else UPDATES):
             first = short and (loss.unsupervised or number == (turn + turn // 4) % 2)
             index = (turn + number) % 4
+            if first and index == 1 and not (loss.unsupervised or name.endswith("-hinge")):
+                index = 0  # three topics and two outputs take seconds to enumerate: for the hinge alone
             marks = () if first else (pytest.mark.slow,)
             id = f"{name}-{update}"
             result.append(pytest.param(configuration, loss, index, update, marks=marks, id=id))
@@ -61,12 +63,15 @@ def grid():
 
 @pytest.mark.parametrize("configuration, loss, index, weight_update", grid())
 def test_posterior_is_invariant(configuration, loss, index, weight_update):
-    chain, exact = chain_for(configuration, loss, index, weight_update, seed=11)
-    result = check_invariance(chain, exact, restarts=200, sweeps=10)
-    # The bins' covariance is estimated from the runs: where few of 200 leave their mode it can come out
-    # far too small (p = 1e-8 for a cycle with .80, .34 and .89 in 1,500): there the features alone count.
-    passes = result.passes() if mixes(configuration) else result.p_value > 1e-4
-    assert passes, f"{exact.case}\n{result}"
+    # The bins' covariance is estimated from the runs: where few of 200 leave their mode it can come out far
+    # too small. What looks wrong is looked at again, with another seed and eight times the runs: a bias that
+    # shows by four standard errors in the first shows by eleven in the second.
+    for restarts, seed in ((200, 11), (1600, 111)):
+        chain, exact = chain_for(configuration, loss, index, weight_update, seed)
+        result = check_invariance(chain, exact, restarts=restarts, sweeps=10, seed=seed)
+        if result.passes():
+            return
+    raise AssertionError(f"{exact.case}\n{result}")
 
 
 @pytest.mark.slow
