@@ -83,6 +83,8 @@ class Model:
         if corpus.responses is None and not self.loss.unsupervised:
             raise ValueError(f"{self.loss!r} needs responses, and the corpus has none")
         coding = self.loss.code(corpus.responses, corpus.response_names)
+        if not isinstance(coding, Coding):
+            raise TypeError(f"{self.loss!r}: code must return a Coding, not {type(coding).__name__}")
         return coding.standardised() if self.standardise and coding.task == "real" else coding
 
     def has_intercept(self, covariates: bool) -> bool:

@@ -21,6 +21,7 @@ _NAMES = {
     dict: "a mapping",
     list: "a list",
     tuple: "a list",
+    typing.Any: "anything",
 }
 
 
@@ -45,7 +46,11 @@ class Configured:
 
     def options(self) -> dict:
         """The constructor's arguments as plain values, from which the class makes an equal object."""
-        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
+        names = list(inspect.signature(type(self)).parameters)
+        for name in names:
+            if not hasattr(self, name):
+                raise TypeError(f"{type(self).__name__} must keep its option {name!r} as self.{name}")
+        return {name: getattr(self, name) for name in names}
 
     def __repr__(self) -> str:
         inside = ", ".join(f"{k}={v!r}" for k, v in self.options().items())

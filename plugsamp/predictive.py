@@ -114,7 +114,10 @@ class Predictive:
                 f"intervals are for real responses, these are {self.coding.task}: see probabilities"
             )
         if not self.calibrated:
-            raise ValueError(f"{self.loss!r} gives no intervals: it is no likelihood of a real response")
+            why = "it is no likelihood of a real response"
+            if self.calibrated is False:
+                why = "it has a cdf, and does not say `calibrated = True`, that it is a likelihood"
+            raise ValueError(f"{self.loss!r} gives no intervals: {why}")
         if level not in self._intervals:
             self._intervals[level] = self._interval(level)
         return self._intervals[level].copy()

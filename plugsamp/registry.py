@@ -118,7 +118,28 @@ def origin(group: str, name: str) -> Plugin:
     if matches:
         which = " or ".join(str(p) for p in matches)
         raise RegistryError(f"{kind} {name!r} is registered by {len(matches)} packages; write {which}")
-    raise RegistryError(f"no {kind} named {name!r}{suggestion(name, names(group))}")
+    raise RegistryError(f"no {kind} named {name!r}{elsewhere(name)}{suggestion(name, names(group))}")
+
+
+def misplaced() -> list[tuple[str, str]]:
+    """Entry points in groups called plugsamp.something that there are not: each name, and what is wrong."""
+    found = []
+    for group in entry_points().groups:
+        start, _, kind = group.partition(".")
+        if start != "plugsamp" or kind in GROUPS:
+            continue
+        close = difflib.get_close_matches(kind, GROUPS, 1, cutoff=0.5)
+        hint = f"; did you mean 'plugsamp.{close[0]}'?" if close else ""
+        for entry in entry_points(group=group):
+            package = (entry.dist.name if entry.dist is not None else None) or "unknown"
+            said = f"package {package} registers {entry.name!r} in {group!r}, which is no group{hint}"
+            found.append((entry.name, said))
+    return sorted(found)
+
+
+def elsewhere(name: str) -> str:
+    """The part of a message about an unknown name that says in which wrong group it is registered."""
+    return "".join(f"; {said}" for entry, said in misplaced() if entry == name)
 
 
 def load(group: str, name: str):
@@ -142,6 +163,12 @@ def load(group: str, name: str):
         ) from error
     if not callable(target):
         raise RegistryError(f"{plugin.target} of package {plugin.package} is not a class")
+    lacking = sorted(getattr(target, "__abstractmethods__", ()))
+    if lacking:
+        raise RegistryError(
+            f"{plugin.target} of package {plugin.package} does not define {', '.join(lacking)}, "
+            f"which every {GROUPS[group]} must"
+        )
     return target
 
 

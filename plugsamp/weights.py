@@ -157,7 +157,9 @@ def _check_finite(name, values, chosen) -> None:
     if not finite.all():
         document, column = np.argwhere(~finite)[0]
         c = int(chosen[column])
-        raise WeightError(f"output {c}: {name} of document {document} is {values[document, c]}")
+        raise WeightError(
+            f"output {c}: {name} of document {document} is {values[document, c]}, drawn by the loss's augment"
+        )
 
 
 def _lanes(values, chosen) -> np.ndarray:
@@ -194,7 +196,13 @@ class _Group:
         self.weights = _lanes(eta.T, chosen)
         self.prior = np.ones_like(self.weights)
         for lane, c in enumerate(chosen.tolist()):
-            self.prior[:, lane] = prior.precision(prior_state, c, columns)
+            precision = prior.precision(prior_state, c, columns)
+            if np.shape(precision) != (len(columns),):
+                raise WeightError(
+                    f"output {c}: precision of the weight prior {type(prior).__name__} has shape "
+                    f"{np.shape(precision)}, not {(len(columns),)}"
+                )
+            self.prior[:, lane] = precision
 
     def draw_joint(self) -> None:
         """Draw the weights of the joint columns given those of the single ones."""

@@ -100,6 +100,37 @@ def test_what_a_module_prints_on_import_stays_out_of_our_output(site, capsys, in
     assert capsys.readouterr().out == ""
 
 
+def test_a_class_that_is_not_finished_is_refused_by_name(site, install):
+    source = (
+        "from plugsamp.losses import Loss\nclass Half(Loss):\n    def code(self, responses, names=None): ..."
+    )
+    install(site, "plugsamp-half-done", "half_done", source, {"losses": {"half_done": "Half"}})
+    with pytest.raises(
+        RegistryError, match="plugsamp-half-done does not define augment, log_psi, which every loss"
+    ):
+        registry.load("losses", "half_done")
+
+
+def test_a_group_that_there_is_not(site, install):
+    install(site, "plugsamp-astray", "astray_plugin", LOSS, {"loss": {"astray": "StudentT"}})
+    said = "registers 'astray' in 'plugsamp.loss', which is no group; did you mean 'plugsamp.losses'?"
+    said = f"package plugsamp-astray {said}"
+    assert ("astray", said) in registry.misplaced()
+    with pytest.raises(RegistryError) as caught:
+        registry.resolve("losses", "astray")
+    assert said in str(caught.value)
+    assert registry.elsewhere("hinge") == ""
+
+
+def test_an_option_that_is_not_kept(student):
+    class Forgetful(Hinge):
+        def __init__(self, df: float = 4.0):
+            super().__init__()
+
+    with pytest.raises(TypeError, match=r"Forgetful must keep its option 'df' as self\.df"):
+        repr(Forgetful())
+
+
 def test_two_packages_with_one_name(student, install):
     install(student, "another", "another_plugin", LOSS, {"losses": {"student_t": "StudentT"}})
     with pytest.raises(RegistryError) as caught:

@@ -154,6 +154,14 @@ def explain(error: BaseException, arguments: list[str], config_name: str) -> str
 
 
 def message_of(error: BaseException) -> str:
+    notes = getattr(error, "__notes__", None)  # which plugin it comes from
+    if notes:
+        where = f"{'; '.join(notes)}; {TRACEBACK_VARIABLES[0]}=1 shows the line"
+        return f"{type(error).__name__}: {_plain(error)} ({where})"
+    return _plain(error)
+
+
+def _plain(error: BaseException) -> str:
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
     if isinstance(error, MemoryError):
@@ -187,7 +195,7 @@ def _unknown_choice(error: MissingConfigException) -> str:
     if not group or error.options is None:
         return str(error)
     available = sorted(error.options)
-    return f"no {group} named {name!r}{registry.suggestion(name, available)}"
+    return f"no {group} named {name!r}{registry.elsewhere(name)}{registry.suggestion(name, available)}"
 
 
 def _unknown_key(key: str, arguments: list[str], config_name: str) -> str:

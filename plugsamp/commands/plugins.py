@@ -19,6 +19,8 @@ Groups: {groups}
 written package:name. Exit code 1 if something cannot be loaded.
 """
 
+AGAIN = "(a package whose pyproject.toml got a new entry point must be installed again)"
+
 #: What the groups are called on the command line and in the singular.
 ALIASES = {
     "loss": "losses",
@@ -53,12 +55,14 @@ def main(arguments: list[str]) -> int:
         try:
             plugin = registry.origin(kind, name)
         except registry.RegistryError as error:
-            print(f"plugsamp plugins: {error}", file=sys.stderr)
+            print(f"plugsamp plugins: {error}\n{AGAIN}", file=sys.stderr)
             return 2
         print("\n" * (i > 0), end="")
         broken += not _describe(plugin)
     for group in listed:
         broken += _list(group)
+    for _, said in registry.misplaced() if listed else ():
+        print(f"note: {said}")
     if broken:
         print(f"{broken} broken", file=sys.stderr)
     return 1 if broken else 0
@@ -70,17 +74,18 @@ def _list(group: str) -> int:
     print(f"{group}:" if found else f"{group}: none")
     plain = [p.name for p in found]
     broken = 0
-    for plugin in found:
-        label = plugin.name if plain.count(plugin.name) == 1 else str(plugin)
-        print(f"  {label:12} {plugin.package} {plugin.version}, {plugin.target}")
+    labels = [p.name if plain.count(p.name) == 1 else str(p) for p in found]
+    width = max([12, *map(len, labels)])
+    for plugin, label in zip(found, labels, strict=True):
+        print(f"  {label:{width}} {plugin.package} {plugin.version}, {plugin.target}")
         try:
             valid = registry.options(group, str(plugin))
         except registry.RegistryError as error:
             broken += 1
-            print(f"  {'':12} BROKEN: {error}")
+            print(f"  {'':{width}} BROKEN: {error}")
             continue
         if valid:
-            print(f"  {'':12} options: {', '.join(str(o) for o in valid.values())}")
+            print(f"  {'':{width}} options: {', '.join(str(o) for o in valid.values())}")
     for name in sorted({n for n in plain if plain.count(n) > 1}):
         print(f"note: several packages register {registry.GROUPS[group]} {name!r}; choose with package:name")
     return broken
@@ -98,7 +103,8 @@ def _describe(plugin: registry.Plugin) -> bool:
     except registry.RegistryError as error:
         print(textwrap.indent("\n".join(textwrap.wrap(f"BROKEN: {error}", width - 2)), "  "))
         return False
-    text = _without_parameters(inspect.getdoc(target) or "")
+    # its own documentation, not that of the base class, which speaks to authors
+    text = _without_parameters(inspect.cleandoc(target.__doc__ or ""))
     if text:
         print("\n" + textwrap.indent(text, "  "))
     print("\n  Options" if valid else "\n  No options")

@@ -114,7 +114,7 @@ def _responses_of(loss) -> str:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", InputWarning)
-            task = loss.code(np.array([1.0, 2.0, 3.0])).task
+            task = getattr(loss.code(np.array([1.0, 2.0, 3.0])), "task", None)
     except (ValueError, TypeError):
         return "any"
     return {"real": "real", "count": "real", "binary": "classes", "multiclass": "classes"}.get(task, "any")

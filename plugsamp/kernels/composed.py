@@ -26,7 +26,8 @@ class ComposedMH(Kernel):
     proposals : sequence of str
         Registered names, such as "doc", "word" and "exp". Without "exp" and with two steps this is
         LightLDA (full collapse, its tables kept exact) or light PC-LDA (partial). From Python also
-        `plugsamp.proposals.table.TableProposal` objects, or classes of proposals.
+        `plugsamp.proposals.table.TableProposal` objects, with options of theirs, or classes of proposals;
+        a name stands for the options' defaults.
     composition : {"cycle", "mixture"}
         Proposals take turns, or each step picks one at random.
     steps : int

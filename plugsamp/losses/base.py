@@ -126,7 +126,7 @@ class Loss(Configured, ABC):
     def cdf(self, y, f):
         """P(Y <= y | f) of a real response, elementwise, where psi is a likelihood; None where it is not.
 
-        It gives prediction its intervals.
+        It gives prediction its intervals where the loss is `calibrated`.
         """
         return None
 
@@ -138,6 +138,10 @@ class Loss(Configured, ABC):
         return None
 
 
+class DrawError(ValueError):
+    """What `augment` returned is no pair (kappa, omega) of the shape of f."""
+
+
 class BoundLoss:
     """A loss with the parameters that it has in one chain, or draw; the same calls without them."""
 
@@ -146,7 +150,21 @@ class BoundLoss:
 
     def augment(self, f, y, rng, weight=None):
         weights = {} if weight is None else {"weight": weight}
-        return self._call("augment", f, y, rng, **weights)
+        drawn = self._call("augment", f, y, rng, **weights)
+        try:
+            kappa, omega = drawn
+        except (TypeError, ValueError):
+            found = f"an array of shape {drawn.shape}" if isinstance(drawn, np.ndarray) else repr(drawn)
+            raise DrawError(
+                f"augment of {type(self.loss).__name__} must return (kappa, omega), not {found}"
+            ) from None
+        for name, values in (("kappa", kappa), ("omega", omega)):
+            if np.shape(values) != f.shape:
+                raise DrawError(
+                    f"augment of {type(self.loss).__name__}: {name} has shape {np.shape(values)} "
+                    f"for f of shape {f.shape}, (documents, outputs)"
+                )
+        return kappa, omega
 
     def log_psi(self, y, f):
         return self._call("log_psi", y, f)
@@ -167,4 +185,8 @@ class BoundLoss:
         inherited = getattr(type(self.loss), name) is getattr(Loss, name)
         if self.parameters and not inherited:
             options["parameters"] = self.parameters
-        return getattr(self.loss, name)(*arguments, **options)
+        try:
+            return getattr(self.loss, name)(*arguments, **options)
+        except Exception as error:
+            error.add_note(f"in `{name}` of the loss {type(self.loss).__name__}")
+            raise

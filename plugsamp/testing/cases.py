@@ -12,7 +12,7 @@ from plugsamp.columns import Columns
 from plugsamp.losses.base import Loss
 from plugsamp.losses.coding import is_missing
 from plugsamp.model import Model
-from plugsamp.registry import load, resolve
+from plugsamp.registry import RegistryError, load, names, resolve
 
 #: Options for the built-in plugins: a cost of about one, so that the response and the words pull alike.
 _VARIANTS = {
@@ -43,7 +43,13 @@ def variants_for(name: str, group: str = "losses") -> list[dict]:
     """
     if name in _VARIANTS.get(group, {}):
         return [dict(options) for options in _VARIANTS[group][name]]
-    testing = getattr(load(group, name), "testing", {})
+    try:
+        plugin = load(group, name)
+    except RegistryError as error:
+        if name not in names(group):
+            error.add_note("A package whose pyproject.toml got a new entry point must be installed again.")
+        raise
+    testing = getattr(plugin, "testing", {})
     return [dict(options) for options in testing.get("variants") or [testing.get("options", {})]]
 
 

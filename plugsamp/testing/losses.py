@@ -6,7 +6,8 @@ import numpy as np
 from scipy import stats
 
 from plugsamp.chain import Chain
-from plugsamp.losses.base import BoundLoss, Loss
+from plugsamp.losses.base import BoundLoss, DrawError, Loss
+from plugsamp.losses.coding import Coding
 from plugsamp.registry import resolve
 from plugsamp.testing.agreement import check_invariance
 from plugsamp.testing.cases import cases_for, variants_for
@@ -44,15 +45,22 @@ def check_loss(loss: str | Loss, *, chains: bool = True, seed: int = 0) -> None:
         for options in variants_for(loss):
             check_loss(resolve("losses", loss, **options), chains=chains, seed=seed)
         return
+    if not isinstance(loss, Loss):
+        raise TypeError(f"a loss is a subclass of plugsamp.losses.Loss, and {loss!r} is none")
     if loss.unsupervised:
         return
+    label = repr(loss)
     rng = np.random.default_rng([seed, 29])
     problems = _parameters_vary(loss, rng)
     bound = BoundLoss(loss, loss.simulate_parameters(1, rng))
     coding = loss.code(cases_for(loss)[0].responses, None)
+    if not isinstance(coding, Coding):
+        found = type(coding).__name__
+        require(label, [f"code must return a Coding, as code_real and code_classes do, not {found}"])
     levels = np.unique(np.concatenate([_observed(case.y) for case in cases_for(loss)[:3]]))
     problems += _manners(bound, levels)
-    problems += _extremes(bound, coding, levels, rng)
+    if not problems:
+        problems += _extremes(bound, coding, levels, rng)
     if not problems:
         problems += _augmentation(bound, levels, rng)
         problems += _likelihood(bound, coding, levels, rng)
@@ -60,7 +68,7 @@ def check_loss(loss: str | Loss, *, chains: bool = True, seed: int = 0) -> None:
         problems += _update(loss, rng)
     if chains and not problems:
         problems += _chains(loss, seed)
-    require(repr(loss), problems)
+    require(label, problems)
 
 
 def _observed(y) -> np.ndarray:
@@ -88,20 +96,23 @@ def _manners(bound, levels) -> list[str]:
     f = np.linspace(-2.0, 2.0, 12).reshape(6, 2)
     y = np.resize(levels, (6, 2))
     before = f.copy(), y.copy()
-    draws = [bound.augment(f, y, np.random.default_rng(1)) for _ in range(2)]
+    try:
+        draws = [bound.augment(f, y, np.random.default_rng(1)) for _ in range(2)]
+    except DrawError as error:
+        return [str(error)]
     problems = []
-    if not all(np.array_equal(a, b) for a, b in zip(*draws, strict=True)):
+    if not all(np.array_equal(a, b, equal_nan=True) for a, b in zip(*draws, strict=True)):
         problems.append("augment draws from something else than the generator that it is given")
     if not (np.array_equal(f, before[0]) and np.array_equal(y, before[1])):
         problems.append("augment changes its arguments")
-    for name, values in zip(("kappa", "omega"), draws[0], strict=True):
-        if np.broadcast_shapes(np.shape(values), f.shape) != np.shape(values):
-            problems.append(f"{name} has shape {np.shape(values)} for f of shape {f.shape}")
+    shape = np.shape(bound.log_psi(y, f))
+    if shape != f.shape:
+        problems.append(f"log_psi has shape {shape} for f of shape {f.shape}: it is elementwise")
     return problems
 
 
 def _extremes(bound, coding, levels, rng) -> list[str]:
-    problems = []
+    problems, strange = [], []
     f = np.array([0.0, 1e-300, 1e-8, 1.0, 40.0, 1e3, 1e6])
     f = np.concatenate([-f, f])[:, None]
     values = list(levels) + {"real": [-1e6, 0.0, 1e6], "count": [0.0, 1e5]}.get(coding.task, [])
@@ -114,19 +125,19 @@ def _extremes(bound, coding, levels, rng) -> list[str]:
                     kappa, omega = bound.augment(
                         f, at, rng, None if power is None else np.full_like(f, power)
                     )
-                bad = ~(np.isfinite(kappa) & np.isfinite(omega) & (np.asarray(omega) >= 0))
-                bad = np.broadcast_to(bad, f.shape)
+                bad = ~(np.isfinite(kappa) & np.isfinite(omega) & (omega >= 0))
                 if bad.any():
-                    where = f[bad][0]
-                    problems.append(
-                        f"kappa and omega must be finite, omega 0 or more; not at f = {where:g}, y = {y:g}"
-                    )
+                    drawn = f"kappa = {kappa[bad][0]:g}, omega = {omega[bad][0]:g}"
+                    strange.append(f"f = {f[bad][0] + 0.0:g}, y = {y:g}: {drawn}")
                     break
         with np.errstate(all="ignore"):
             log_psi = np.broadcast_to(bound.log_psi(at, f), f.shape)
         if not np.isfinite(log_psi).all():
             bad = ~np.isfinite(log_psi)
             problems.append(f"log_psi is {log_psi[bad][0]} at f = {f[bad][0]:g}, y = {y:g}")
+    if strange:
+        more = f" (and so on, {len(strange)} in all)" if len(strange) > 1 else ""
+        problems.append(f"kappa and omega must be finite, omega 0 or more; at {strange[0]}{more}")
     return problems
 
 

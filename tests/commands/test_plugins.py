@@ -31,7 +31,8 @@ def test_the_page_of_one_plugin(capsys):
 
 def test_a_page_that_there_is_not(capsys):
     assert main(["plugins", "loss=hing"]) == 2
-    assert "no loss named 'hing'; did you mean 'hinge'?" in capsys.readouterr().err
+    err = capsys.readouterr().err
+    assert "no loss named 'hing'; did you mean 'hinge'?" in err and "must be installed again" in err
     assert main(["plugins", "lsos=hinge"]) == 2
     assert "no group 'lsos'; did you mean 'losses'?" in capsys.readouterr().err
 
@@ -46,3 +47,17 @@ def test_a_broken_plugin_is_marked(site, install, capsys):
     out, err = capsys.readouterr()
     assert "plugsamp-broken 1.0" in out and "broken = broken_plugin:Broken" in out
     assert "BROKEN" in out and "ZeroDivisionError" in out and err == "1 broken\n"
+
+
+def test_entry_points_in_a_wrong_group_are_noted(site, install, capsys):
+    install(site, "plugsamp-astray", "astray_plugin", "", {"loss": {"astray": "Astray"}})
+    assert main(["plugins", "priors"]) == 0
+    assert "note: package plugsamp-astray registers 'astray' in 'plugsamp.loss'" in capsys.readouterr().out
+
+
+def test_a_plugin_without_documentation_shows_none(site, install, capsys):
+    source = "from plugsamp.losses.hinge import Hinge\nclass Mute(Hinge):\n    def __init__(self, a=1): ..."
+    install(site, "plugsamp-mute", "mute_plugin", source, {"losses": {"mute": "Mute"}})
+    assert main(["plugins", "loss=mute"]) == 0
+    out = capsys.readouterr().out
+    assert "pseudo-posterior" not in out and "a              anything, default 1" in out

@@ -4,9 +4,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
+import plugsamp as ps
 from plugsamp.kernels.composed import ComposedMH
+from plugsamp.losses.base import DrawError
 from plugsamp.losses.gaussian import Gaussian
 from plugsamp.losses.hinge import Hinge
+from plugsamp.precision import WeightError
 from plugsamp.priors.base import WeightPrior
 from plugsamp.proposals.table import TableProposal
 from plugsamp.testing import CheckFailed, check_loss, check_prior, check_proposal, registered
@@ -93,6 +96,46 @@ class NoForward(Gaussian):
 def test_a_loss_wrong_in_other_ways_fails(loss, said):
     with pytest.raises(CheckFailed, match=said):
         check_loss(loss, chains=False)
+
+
+WRONG_AUGMENTS = {
+    "omega alone": (
+        lambda kappa, omega: omega,
+        r"must return \(kappa, omega\), not an array of shape \(6, 2\)",
+    ),
+    "nothing": (lambda kappa, omega: None, r"must return \(kappa, omega\), not None"),
+    "a number": (lambda kappa, omega: (kappa, 1.0), r"omega has shape \(\) for f of shape \(6, 2\)"),
+    "a column": (lambda kappa, omega: (kappa[:, 0], omega), r"kappa has shape \(6,\)"),
+    "NaN": (lambda kappa, omega: (kappa, omega * np.nan), r"^[^-]*- kappa and omega must be finite.*all\)$"),
+}
+
+
+@pytest.mark.parametrize("mistake", WRONG_AUGMENTS)
+def test_what_augment_may_not_return(mistake):
+    change, said = WRONG_AUGMENTS[mistake]
+    loss = changed(Hinge, augment=lambda drawn: change(*drawn))(1.1)
+    with pytest.raises(CheckFailed, match=said) as failed:
+        check_loss(loss, chains=False)
+    assert "something else than the generator" not in str(failed.value)
+    corpus = ps.Corpus.from_counts([[1, 2], [2, 0], [1, 1]], responses=["a", "b", "a"])
+    with pytest.raises((DrawError, WeightError), match="augment"):
+        ps.Chain(corpus, ps.Model(2, loss=loss), seed=0).run(1)
+
+
+def test_other_parts_of_the_wrong_kind():
+    with pytest.raises(CheckFailed, match=r"log_psi has shape .* it is elementwise"):
+        check_loss(changed(Hinge, log_psi=np.sum)(1.1))
+    with pytest.raises(CheckFailed, match="code must return a Coding"):
+        check_loss(changed(Hinge, code=lambda coding: coding.y)(1.1))
+    with pytest.raises(TypeError, match=r"subclass of plugsamp\.losses\.Loss"):
+        check_loss(object())
+
+
+def test_an_exception_says_which_plugin_it_comes_from():
+    loss = changed(Hinge, augment=lambda drawn: {}["key"])(1.1)
+    with pytest.raises(KeyError) as failed:
+        check_loss(loss)
+    assert failed.value.__notes__ == ["in `augment` of the loss Hinge"]
 
 
 class Drifting(Hinge):
