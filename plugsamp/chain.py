@@ -18,10 +18,10 @@ from plugsamp.columns import Columns
 from plugsamp.corpus import Corpus
 from plugsamp.design import Design, Fixed
 from plugsamp.errors import InputWarning
-from plugsamp.kernels.base import Kernel
+from plugsamp.kernels.base import Kernel, responsive_kernels
 from plugsamp.model import Model
 from plugsamp.phases import Phases
-from plugsamp.random.draws import Purpose, stream
+from plugsamp.random.draws import Purpose, stream, stream_key
 from plugsamp.registry import resolve
 from plugsamp.response_weights import response_weights
 from plugsamp.state import State
@@ -95,7 +95,7 @@ class Chain:
         The chain is a function of corpus, model, kernel and seed, to the bit, on one build and one type
         of processor. 0 is a seed.
     init : array_like (N,) of int, optional
-        The first topics; by default drawn uniformly.
+        The first topics; by default drawn uniformly, or as the kernel starts.
     weight_update : {"auto", "block", "mixed", "coordinate"}
         How the weights are drawn (`plugsamp.weights`).
     weight_passes : int
@@ -148,7 +148,9 @@ class Chain:
         self.coding = model.coding(corpus)
         n_outputs = self.coding.n_outputs
         if n_outputs and not self.kernel.responses:
-            raise ValueError(f"{self.kernel!r} samples models without responses only")
+            raise ValueError(
+                f"{self.kernel!r} samples models without responses only; with them: {responsive_kernels()}"
+            )
         self.covariates = self._covariates()
         self.intercept = model.has_intercept(self.covariates is not None) and n_outputs > 0
         n_covariates = 0 if self.covariates is None else self.covariates.shape[1]
@@ -183,6 +185,9 @@ class Chain:
         if init is None:
             # by block, so that a distributed start would be the same
             for block, (first, last) in enumerate(pairwise(self.phases.edges)):
+                key = stream_key(self.seed, Purpose.START, 0, block)
+                if self.phases.sampler.start(int(first), int(last), key):
+                    continue
                 tokens = slice(state.offsets[first], state.offsets[last])
                 rng = stream(self.seed, Purpose.START, 0, block)
                 state.z[tokens] = rng.integers(0, state.n_topics, tokens.stop - tokens.start, dtype=np.uint16)

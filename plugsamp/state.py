@@ -33,7 +33,10 @@ class State:
         The corpus (not copied).
     z : uint16 (N,)
     topic_word : int32 (V, stride)
-        n_kw, word-major; stride is K padded to 16, with zeros.
+        n_kw, word-major; stride is K padded to 16, with zeros. Counted when it is read, if z has changed
+        without it (`leave_topic_word`).
+    version : int
+        Changes whenever z was set from outside the kernel.
     topic_totals : int64 (stride,)
     sizes : int32 (D,); doc_topics : uint16 (N,); doc_counts : int32 (N,)
         n_dk, sparse: document d has ``sizes[d]`` entries from ``offsets[d]`` on.
@@ -55,7 +58,8 @@ class State:
         self.n_outputs = n_outputs
         self.stride = padded(model.n_topics)
         self.z = aligned(n_tokens, np.uint16)
-        self.topic_word = aligned((self.n_words, self.stride), np.int32)
+        self._topic_word = aligned((self.n_words, self.stride), np.int32)
+        self._behind, self.version = False, 0
         self.topic_totals = np.zeros(self.stride, np.int64)
         self.sizes = np.zeros(n_documents, np.int32)
         self.doc_topics = np.zeros(n_tokens, np.uint16)
@@ -74,11 +78,21 @@ class State:
         self.omega = np.zeros((n_documents, n_outputs))
         self.offset = np.zeros((n_documents, n_outputs))
 
+    @property
+    def topic_word(self) -> np.ndarray:
+        if self._behind:
+            _counts.count_words(self.words, self.z, self._topic_word)
+            self._behind = False
+        return self._topic_word
+
+    def leave_topic_word(self) -> None:
+        """Say that z has changed and `topic_word` has not: for kernels that keep word counts of their own."""
+        self._behind = True
+
     def recount(self) -> None:
         """All counts from z."""
-        size = self.n_words * self.stride
-        flat = np.bincount(self.words.astype(np.int64) * self.stride + self.z, minlength=size)
-        self.topic_word[:] = flat.reshape(self.topic_word.shape)
+        self.version += 1
+        self.leave_topic_word()
         self.topic_totals[:] = np.bincount(self.z, minlength=self.stride)
         self.recount_documents(0, self.n_documents)
 

@@ -43,6 +43,15 @@ def count_topics(const uint16_t[::1] z, const int64_t[::1] offsets, Py_ssize_t f
     free(met)
 
 
+def count_words(const int32_t[::1] words, const uint16_t[::1] z, int32_t[:, ::1] topic_word):
+    """n_kw of all tokens, word-major (V, stride)."""
+    cdef Py_ssize_t i
+    topic_word[:] = 0
+    with nogil:
+        for i in range(words.shape[0]):
+            topic_word[words[i], z[i]] += 1
+
+
 def compact(const int64_t[::1] offsets, const int32_t[::1] sizes, const uint16_t[::1] topics,
             const int32_t[::1] counts, const int64_t[::1] indptr, uint16_t[::1] topics_out,
             int32_t[::1] counts_out):

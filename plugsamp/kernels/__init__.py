@@ -8,5 +8,6 @@ __getattr__, __dir__, __all__ = attach(
         "ComposedMH": "plugsamp.kernels.composed",
         "Dense": "plugsamp.kernels.dense",
         "Kernel": "plugsamp.kernels.base",
+        "SparseLDA": "plugsamp.kernels.sparse",
     },
 )

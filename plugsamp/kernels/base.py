@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from plugsamp.options import Configured
+from plugsamp.registry import RegistryError, load, names
 from plugsamp.state import State
 
 
@@ -28,6 +29,14 @@ class BlockReport:
 class Sampler(ABC):
     """A kernel at work on the arrays of one chain."""
 
+    def start(self, first: int, last: int, key: int) -> bool:
+        """Give the tokens of documents first:last their first topics; False for uniform ones.
+
+        Called for one block after another before the first sweep, with the compiled stream of `key`. How a
+        chain starts does not change its stationary distribution.
+        """
+        return False
+
     def refresh(self, seed: int, sweep: int) -> None:
         """Make whatever lasts a sweep (alias tables, ...)."""
         return None
@@ -36,8 +45,8 @@ class Sampler(ABC):
     def sample(self, first: int, last: int, key: int) -> BlockReport:
         """Update the topics of documents first:last, with the compiled stream of `key`.
 
-        Collapsed kernels keep ``topic_word`` and ``topic_totals`` current; partially collapsed ones
-        re-count the tokens that they move.
+        Collapsed kernels keep ``topic_word`` and ``topic_totals`` current, or say
+        ``state.leave_topic_word()``; partially collapsed ones re-count the tokens that they move.
         """
 
     @abstractmethod
@@ -64,6 +73,18 @@ class Kernel(Configured, ABC):
     @abstractmethod
     def sampler(self, state: State) -> Sampler:
         """The kernel at work on `state`."""
+
+
+def responsive_kernels() -> str:
+    """The registered kernels that sample models with responses, for messages."""
+    able = []
+    for name in names("kernels"):
+        try:
+            if load("kernels", name).responses:
+                able.append(name)
+        except RegistryError:  # a broken plugin of somebody's is no news here
+            continue
+    return ", ".join(able)
 
 
 class held_at:

@@ -75,6 +75,7 @@ L_INLINE lf l_scan(lf v) {
   v += L_SHIFT(v, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23);
   return v;
 }
+L_INLINE float l_last(lf v) { return v[15]; }
 /* How many lanes are <= x. */
 L_INLINE int l_count_le(lf v, float x) {
   li m = v <= l_set(x);
@@ -116,6 +117,7 @@ L_INLINE lf l_min(lf a, lf b) { L_EACH a.x[i] = a.x[i] < b.x[i] ? a.x[i] : b.x[i
 L_INLINE float l_sum(lf v) { float s = 0; L_EACH s += v.x[i]; return s; }
 L_INLINE float l_top(lf v) { float s = v.x[0]; L_EACH s = v.x[i] > s ? v.x[i] : s; return s; }
 L_INLINE lf l_scan(lf v) { for (int i = 1; i < 16; i++) v.x[i] += v.x[i - 1]; return v; }
+L_INLINE float l_last(lf v) { return v.x[15]; }
 L_INLINE int l_count_le(lf v, float x) { int n = 0; L_EACH n += v.x[i] <= x; return n; }
 L_INLINE lf l_round_parts(lf x, lf *power) {
   lf r;

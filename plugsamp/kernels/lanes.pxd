@@ -15,6 +15,8 @@ cdef extern from "plugsamp/kernels/lanes.h" nogil:
     lf l_min(lf a, lf b)
     lf l_exp(lf a)
     float l_sum(lf v)
+    lf l_scan(lf v)
+    float l_last(lf v)
     float l_top(lf v)
     int l_choose(const float* w, int stride, lf acc, float u)
     void l_prefetch(const void* p)

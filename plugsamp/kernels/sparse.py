@@ -1,0 +1,88 @@
+"""SparseLDA: exact Gibbs sampling of unsupervised models in the topics that a word and a document have."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from plugsamp.dispatch import load
+from plugsamp.kernels.base import BlockReport, Kernel, Sampler, held_at
+from plugsamp.kernels.word_topics import WordTopics
+from plugsamp.state import State
+
+_loop = load("plugsamp.kernels.sparse_loop")
+
+
+class SparseLDA(Kernel):
+    """Every token from its full conditional, O(K_d + K_w) (Yao et al. 2009; paper 001 section 2).
+
+    For models without responses, topics integrated out; the fastest kernel for them at any number of
+    topics. alpha and beta may be asymmetric at no cost.
+
+    Parameters
+    ----------
+    start : {"sequential", "random"}
+        Topics that the tokens have before the first sweep: each drawn given the tokens before it, which
+        is worth some ten sweeps with many topics and makes early ones cheap, or uniform. Either way the
+        chain has the same stationary distribution.
+    """
+
+    responses = False
+
+    def __init__(self, start: str = "sequential"):
+        super().__init__("full")
+        if start not in ("sequential", "random"):
+            raise ValueError(f'start must be "sequential" or "random", not {start!r}')
+        self.start = start
+
+    def sampler(self, state: State) -> Sampler:
+        return _SparseSampler(self, state)
+
+
+class _SparseSampler(Sampler):
+    def __init__(self, kernel: SparseLDA, state: State):
+        self.kernel, self.state = kernel, state
+        self.words = WordTopics(state.words, state.n_words, state.n_topics, state.stride)
+        self.version = None  # of the state's z that `words` counts
+
+    def _call(self, words, first, last, key, **options):
+        s = self.state
+        return _loop.sample_documents(
+            s.offsets, first, last, s.words, s.z, s.topic_totals, words.lists.view(np.uint8), words.cells,
+            words.bits, s.n_topics, s.alpha, s.beta_sum, key, **options,
+        )  # fmt: skip
+
+    def start(self, first: int, last: int, key: int) -> bool:
+        if self.kernel.start == "random":
+            return False
+        if first == 0:
+            self.words.clear(self.state.beta)
+            self.state.topic_totals[:] = 0
+        self.words.arrange(self.state.beta)
+        self._call(self.words, first, last, key, start=True)
+        return True
+
+    def refresh(self, seed: int, sweep: int) -> None:
+        if self.version != self.state.version:
+            self.words.count(self.state.z, self.state.beta)
+            self.version = self.state.version
+        self.words.arrange(self.state.beta)
+
+    def sample(self, first: int, last: int, key: int) -> BlockReport:
+        self.state.leave_topic_word()
+        return BlockReport(self._call(self.words, first, last, key))
+
+    def probe(self, document: int, position: int, draws: int = 0, key: int = 0):
+        """The conditional (K,) of a token, and how often each topic came in so many draws (K,)."""
+        state = self.state
+        words = WordTopics(state.words, state.n_words, state.n_topics, state.stride)
+        words.count(state.z, state.beta)
+        out, drawn = np.empty(state.n_topics), np.zeros(state.n_topics, np.int64)
+        self._call(words, document, document + 1, key, probe=position, out=out, drawn=drawn, draws=draws)
+        return out, drawn
+
+    def transition(self, document: int, position: int) -> np.ndarray:
+        rows = []
+        for k in range(self.state.n_topics):
+            with held_at(self.state, int(self.state.offsets[document]) + position, k):
+                rows.append(self.probe(document, position)[0])
+        return np.array(rows)
