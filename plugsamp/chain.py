@@ -221,6 +221,7 @@ class Chain:
         # Only now, so that what is refused changes nothing.
         if z is not None:
             state.z[:] = z
+            state.version += 1
         if eta is not None:
             state.eta[:] = eta
         self._refresh_all()

@@ -36,7 +36,7 @@ class State:
         n_kw, word-major; stride is K padded to 16, with zeros. Counted when it is read, if z has changed
         without it (`leave_topic_word`).
     version : int
-        Changes whenever z was set from outside the kernel.
+        Changes whenever z is set anew, other than by the kernel.
     topic_totals : int64 (stride,)
     sizes : int32 (D,); doc_topics : uint16 (N,); doc_counts : int32 (N,)
         n_dk, sparse: document d has ``sizes[d]`` entries from ``offsets[d]`` on.
@@ -91,7 +91,6 @@ class State:
 
     def recount(self) -> None:
         """All counts from z."""
-        self.version += 1
         self.leave_topic_word()
         self.topic_totals[:] = np.bincount(self.z, minlength=self.stride)
         self.recount_documents(0, self.n_documents)

@@ -7,6 +7,7 @@ __getattr__, __dir__, __all__ = attach(
     {
         "ComposedMH": "plugsamp.kernels.composed",
         "Dense": "plugsamp.kernels.dense",
+        "FastLDA": "plugsamp.kernels.fast",
         "Kernel": "plugsamp.kernels.base",
         "SparseLDA": "plugsamp.kernels.sparse",
     },

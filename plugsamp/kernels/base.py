@@ -18,7 +18,8 @@ class BlockReport:
 
     moved : tokens that changed topic
     proposals : (tried, accepted) by proposal
-    forms : tokens drawn by a slower form of the same conditional, for its range or its digits
+    forms : tokens drawn by a slower form of the same conditional, for its range or its digits; "visited":
+        topics looked at
     """
 
     moved: int = 0

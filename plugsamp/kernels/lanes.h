@@ -77,6 +77,11 @@ L_INLINE lf l_scan(lf v) {
 }
 L_INLINE float l_last(lf v) { return v[15]; }
 /* How many lanes are <= x. */
+#if defined(__AVX512F__)
+L_INLINE int l_count_le(lf v, float x) {
+  return __builtin_popcount(_mm512_cmp_ps_mask((__m512)v, _mm512_set1_ps(x), _CMP_LE_OQ));
+}
+#else
 L_INLINE int l_count_le(lf v, float x) {
   li m = v <= l_set(x);
   m += L_SHUFFLE(m, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7);
@@ -84,6 +89,7 @@ L_INLINE int l_count_le(lf v, float x) {
   m += L_SHUFFLE(m, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13);
   return -(m[0] + m[1]);
 }
+#endif
 L_INLINE lf l_round_parts(lf x, lf *power) {
   /* x = n ln 2 + r: returns r, *power = 2^n. Arguments are clamped so that 2^n is normal. */
   lf t = x * l_set(1.44269504f) + l_set(127.5f);

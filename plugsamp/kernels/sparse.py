@@ -57,8 +57,14 @@ class _SparseSampler(Sampler):
         if first == 0:
             self.words.clear(self.state.beta)
             self.state.topic_totals[:] = 0
-        self.words.arrange(self.state.beta)
+            self._arranged = 0
+        begin = int(self.state.offsets[first])
+        if begin > 1.5 * self._arranged:  # shapes change with the logarithm of what there is
+            self.words.arrange(self.state.beta)
+            self._arranged = begin
         self._call(self.words, first, last, key, start=True)
+        if last == self.state.n_documents:
+            self.version = self.state.version
         return True
 
     def refresh(self, seed: int, sweep: int) -> None:
