@@ -33,13 +33,17 @@ def parts(case, chain, i):
     return a, b, 1 / (np.bincount(z[others], minlength=k) + case.beta_vector.sum())
 
 
-def bounds(a, b, c, order, visited, power, norm_c=None):
-    """S_l and Z_l by their definition."""
+def bounds(a, b, c, order, visited, power, norm_c=None, slack=0.0):
+    """S_l and Z_l by their definition, norms too long by `slack`."""
     a, b, c = a[order], b[order], c[order]
     if norm_c is None:
         norm_c = c.max() if power == 2 else (c**3).sum() ** (1 / 3)
     sums = np.array([(a * b * c)[:n].sum() for n in visited])
-    tails = [(a[n:] ** power).sum() ** (1 / power) * (b[n:] ** power).sum() ** (1 / power) for n in visited]
+
+    def rest(x, n):
+        return ((x[n:] ** power).sum() + slack * (x**power).sum()) ** (1 / power) if n < len(x) else 0.0
+
+    tails = [rest(a, n) * rest(b, n) for n in visited]
     return sums, np.minimum.accumulate(sums + np.array(tails) * norm_c)
 
 
@@ -54,7 +58,9 @@ def test_bounds_are_those_of_the_paper(case, kernel):
         assert (np.diff(np.round((a - case.alpha_vector)[visit.order])) <= 0).all()
         sums, exact = bounds(a, b, c, visit.order, visit.visited, BOUNDS[kernel.bound])
         np.testing.assert_allclose(visit.sums, sums, rtol=1e-6)
-        np.testing.assert_allclose(visit.bounds, exact, rtol=1e-6)
+        assert (visit.bounds >= exact * (1 - 1e-6)).all()
+        _, near = bounds(a, b, c, visit.order, visit.visited, BOUNDS[kernel.bound], slack=1e-13)
+        np.testing.assert_allclose(visit.bounds, near, rtol=1e-3)
         assert (np.diff(visit.bounds) <= 0).all() and visit.looks.min() >= 0
         assert visit.looks.sum() == pytest.approx(1)
         assert visit.tightness[-1] == 1
@@ -87,8 +93,8 @@ def test_norms_do_not_drift_within_a_document(bound):
     w = corpus.words[-1]
     b = np.bincount(chain.z[:-1][corpus.words[:-1] == w], minlength=40) + 0.01
     c = 1 / (np.bincount(chain.z[:-1], minlength=40) + state.beta_sum)
-    _, exact = bounds(a, b, c, seen.order, seen.visited, BOUNDS[bound])
-    np.testing.assert_allclose(seen.bounds, exact, rtol=1e-6)
+    _, exact = bounds(a, b, c, seen.order, seen.visited, BOUNDS[bound], slack=1e-13)
+    np.testing.assert_allclose(seen.bounds, exact, rtol=1e-3)
 
 
 def mutated(case, chain, i, visit, mistake):
