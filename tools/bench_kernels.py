@@ -1,6 +1,9 @@
 """Times the token kernels on a made-up corpus: nanoseconds a token of whole sweeps, and the ratio to dense.
 
-python tools/bench_kernels.py [--topics 100] [--outputs 20] [--tokens 200000] [--sweeps 5]
+python tools/bench_kernels.py [--topics 100] [--outputs 20] [--tokens 200000] [--sweeps 5] [--warm-up 1]
+       [--alpha 0.1] [--data DIR]
+
+With --data, the training part of 20ng_counts below DIR is the corpus, without responses.
 
 One process, BLAS on one thread. The best sweep counts, so that a busy machine disturbs little; ratios within
 a run say more than nanoseconds.
@@ -23,6 +26,13 @@ KERNELS = {
     )
     for collapse in ("full", "partial")
 }
+#: Without responses these too.
+UNSUPERVISED = {
+    "sparse": ("sparse", {}),
+    "fast, 2-2-inf": ("fast", {"bound": "2-2-inf"}),
+    "fast, 3-3-3": ("fast", {"bound": "3-3-3"}),
+    "fast, one by one": ("fast", {"batch": 1}),
+}
 
 
 def corpus(n_tokens: int, n_outputs: int, n_words: int = 10_000, length: int = 170, n_themes: int = 50):
@@ -43,17 +53,28 @@ def corpus(n_tokens: int, n_outputs: int, n_words: int = 10_000, length: int = 1
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--alpha", type=float, default=0.1)
+    parser.add_argument("--data")
+    parser.add_argument("--warm-up", type=int, default=1)
     for name, default in (("topics", 100), ("outputs", 20), ("tokens", 200_000), ("sweeps", 5)):
         parser.add_argument(f"--{name}", type=int, default=default)
     given = parser.parse_args()
-    documents = corpus(given.tokens, given.outputs)
+    if given.data:
+        given.outputs = 0
+        path = f"{given.data}/20ng_counts/train.svm.gz"
+        documents = ps.registry.resolve("readers", "svmlight", path=path).read().train
+    else:
+        documents = corpus(given.tokens, given.outputs)
     loss = "hinge" if given.outputs else "none"
     size = f"K={given.topics} C={given.outputs} N={documents.n_tokens:,} V={documents.n_words:,}"
     print(f"{size}; ns a token, ratio to dense")
     base = None
-    for label, (name, options) in KERNELS.items():
+    for label, (name, options) in (KERNELS if given.outputs else KERNELS | UNSUPERVISED).items():
+        if not given.outputs and "exp" in options.get("proposals", ()):
+            continue
         kernel = ps.registry.resolve("kernels", name, **options)
-        chain = ps.Chain(documents, ps.Model(given.topics, loss=loss), kernel).run(1)
+        model = ps.Model(given.topics, given.alpha, loss=loss)
+        chain = ps.Chain(documents, model, kernel).run(given.warm_up)
         seconds = min(info.seconds for info in chain.sweeps(given.sweeps))
         base = base or seconds
         print(f"  {label:28} {1e9 * seconds / documents.n_tokens:8.1f} {seconds / base:6.2f}", flush=True)

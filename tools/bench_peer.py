@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 import tomotopy
-from bench_kernels import KERNELS, corpus
+from bench_kernels import KERNELS, UNSUPERVISED, corpus
 
 import plugsamp as ps
 
@@ -54,7 +54,7 @@ def main() -> None:
     data = documents(given.data)
     for n_topics in given.topics:
         runs = {"tomotopy": peer(data, n_topics)}
-        for label, (name, options) in KERNELS.items():
+        for label, (name, options) in (KERNELS | UNSUPERVISED).items():
             if "exp" not in options.get("proposals", ()):
                 runs[label] = ours(data, n_topics, name, options)
         for run in runs.values():
