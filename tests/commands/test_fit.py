@@ -79,10 +79,12 @@ def test_python_does_the_same_fit(at, write_documents, run, read_csv):
 
 def test_multirun_runs_each(at, write_documents, fast):
     write_documents(at / "d.jsonl")
-    choices = ["loss=hinge,none", "kernel=glob(*)"]
-    arguments = ["fit", "-m", *fast, "corpus.path=d.jsonl", *choices, "hydra.sweep.dir=sweep"]
-    assert main(arguments) == 0
-    found = {m.parent.name: json.loads(m.read_text()) for m in (at / "sweep").glob("*/metrics.json")}
+    for number, choices in enumerate(
+        (["loss=hinge", "kernel=composed,dense"], ["loss=none", "kernel=glob(*)"])
+    ):
+        folder = f"hydra.sweep.dir=sweep/{number}"
+        assert main(["fit", "-m", *fast, "corpus.path=d.jsonl", *choices, folder]) == 0
+    found = {m.parent: json.loads(m.read_text()) for m in (at / "sweep").glob("*/*/metrics.json")}
     assert {m["main_name"] for m in found.values()} == {"test_accuracy", "log_joint_words_per_token"}
 
 
