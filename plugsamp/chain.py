@@ -24,6 +24,7 @@ from plugsamp.phases import Phases
 from plugsamp.random.draws import Purpose, stream
 from plugsamp.registry import resolve
 from plugsamp.response_weights import response_weights
+from plugsamp.responses import Responses
 from plugsamp.state import State
 from plugsamp.weights import check_update
 
@@ -156,11 +157,10 @@ class Chain:
         self.state = State(corpus, model, n_outputs, len(self.columns), self.kernel.partial)
         y = self.coding.y if n_outputs else np.zeros((corpus.n_documents, 0))
         self.prior_state = model.weights.start(n_outputs, self.columns)
-        self.parameters = model.loss.start(n_outputs)
-        self.response_weights = self._response_weights()
+        self.responses = Responses(model.loss, y, self._response_weights())
         self.phases = Phases(
-            model, self.state, self.kernel.sampler(self.state), y, self.response_weights, self.columns,
-            self.parameters, self.prior_state, self.seed, weight_update, weight_passes,
+            model, self.state, self.kernel.sampler(self.state), self.responses, self.columns,
+            self.prior_state, self.seed, weight_update, weight_passes,
         )  # fmt: skip
         self._fixed = None  # the columns of the design that no sweep changes, once they are needed
         self.backend.start(self.phases)
@@ -260,7 +260,7 @@ class Chain:
             return
         parts = self.backend.run("loss_statistics", sweep, self.phases.n_document_blocks)
         total = np.sum(parts, axis=0)  # over fixed blocks in fixed order
-        self.model.loss.update(self.parameters, total, stream(self.seed, Purpose.LOSS, sweep))
+        self.responses.update(total, stream(self.seed, Purpose.LOSS, sweep))
         for name, values in self.parameters.items():
             if not np.isfinite(values).all():
                 raise NonFinite(f"sweep {sweep}: the loss's {name} of an output is not a finite number")
@@ -324,6 +324,11 @@ class Chain:
     def z(self) -> np.ndarray:
         """The topic of every token in corpus order, (N,)."""
         return self.state.z.copy()
+
+    @property
+    def parameters(self) -> dict[str, np.ndarray]:
+        """The loss's own parameters as the chain has them now, by name."""
+        return self.responses.parameters
 
     @property
     def eta(self) -> np.ndarray:

@@ -6,8 +6,6 @@ import numpy as np
 from scipy import sparse
 from scipy.special import gammaln
 
-from plugsamp.losses.coding import filled
-
 # -- log joint ---------------------------------------------------------------------------------------
 
 
@@ -27,8 +25,7 @@ def log_joint(chain) -> dict[str, float]:
     words += log_topics(state.topic_word, state.topic_totals[: state.n_topics], _beta(model, state.n_words))
     parts = {"words": words}
     if state.n_outputs:
-        weight = chain.response_weights
-        parts["responses"] = log_responses(chain.phases.loss, chain.coding.y, chain.f(), weight)
+        parts["responses"] = chain.responses.log_psi(chain.f())
         parts["weights"] = float(model.weights.log_density(chain.prior_state, state.eta, chain.columns))
     return parts
 
@@ -89,16 +86,6 @@ def _log_rising(counts, base) -> float:
             table = gammaln(np.arange(size) + base) - gammaln(base)
             return float(np.bincount(counts.reshape(-1), minlength=size) @ table)
     return float((gammaln(counts + base) - gammaln(base)).sum())
-
-
-def log_responses(loss, y, f, weight=None) -> float:
-    """sum of log psi(y_dc | f_dc), times its weight, over the observed responses (up to constants)."""
-    missing = np.isnan(y)
-    log_psi = loss.log_psi(filled(y, missing), f)
-    if weight is not None:
-        log_psi = log_psi * weight
-        missing = missing | (weight == 0)
-    return float(log_psi[~missing].sum())
 
 
 # -- sparsity ----------------------------------------------------------------------------------------

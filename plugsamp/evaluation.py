@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from plugsamp import metrics
-from plugsamp.inference import Prediction
+from plugsamp.prediction import Prediction
 
 
 @dataclass(frozen=True, eq=False)

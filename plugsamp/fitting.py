@@ -13,7 +13,8 @@ from plugsamp.corpus import Corpus
 from plugsamp.covariates.encoder import Encoder
 from plugsamp.covariates.options import Covariates
 from plugsamp.ensembles import SCHEMES
-from plugsamp.inference import PosteriorKeeper, Predictor
+from plugsamp.inference import Predictor
+from plugsamp.keeper import PosteriorKeeper
 from plugsamp.model import Model
 from plugsamp.second_step import SecondStep
 from plugsamp.separate import SeparateFit, fit_separately

@@ -10,9 +10,8 @@ import numpy as np
 
 from plugsamp.dispatch import load
 from plugsamp.kernels.base import BlockReport
-from plugsamp.losses.base import BoundLoss
-from plugsamp.losses.coding import filled
 from plugsamp.random.draws import Purpose, stream, stream_key
+from plugsamp.responses import Responses
 from plugsamp.weights import GROUP, update_outputs
 
 _dirichlet = load("plugsamp.topics.dirichlet")
@@ -43,29 +42,19 @@ class Phases:
     ----------
     model, state, sampler
         The posterior, the arrays, and the token kernel at work on them.
-    y : ndarray (D, C) of float64
-        Coded responses, NaN where missing.
-    weight : ndarray (D, C) of float64, or None
-        How much each response counts (`plugsamp.response_weights`).
+    responses : Responses
     columns : Columns
-    parameters, prior_state : dict of arrays
-        What the chain holds of the loss and of the weight prior.
+    prior_state : dict of arrays
+        What the chain holds of the weight prior.
     seed : int
     method, passes
         The weight update, see `plugsamp.weights.update_outputs`.
     """
 
     def __init__(
-        self, model, state, sampler, y, weight, columns, parameters, prior_state, seed, method, passes
+        self, model, state, sampler, responses: Responses, columns, prior_state, seed, method, passes
     ):
-        self.model, self.state, self.sampler = model, state, sampler
-        self.loss = BoundLoss(model.loss, parameters)
-        self.missing = np.isnan(y)
-        if weight is not None:
-            self.missing |= weight == 0
-        self.any_missing = bool(self.missing.any())
-        self.y = filled(y, self.missing)
-        self.weight = weight if weight is None else np.where(self.missing, 1.0, weight)
+        self.model, self.state, self.sampler, self.responses = model, state, sampler, responses
         self.columns, self.prior_state = columns, prior_state
         self.seed, self.method, self.passes = seed, method, passes
         self.edges = document_blocks(state.offsets)
@@ -87,25 +76,19 @@ class Phases:
         """(kappa, omega) of a block of documents given f and y."""
         if not self.state.n_outputs:
             return
-        first, last = self.edges[block], self.edges[block + 1]
-        f = self.state.linear_predictor(first, last)
-        rng = stream(self.seed, Purpose.AUGMENT, sweep, block)
-        weight = None if self.weight is None else self.weight[first:last]
-        kappa, omega = self.loss.augment(f, self.y[first:last], rng, weight)
-        if self.any_missing:
-            kappa = np.where(self.missing[first:last], 0.0, kappa)
-            omega = np.where(self.missing[first:last], 0.0, omega)
-        self.state.kappa[first:last] = kappa
-        self.state.omega[first:last] = omega
+        f, rows = self._predictor(block)
+        drawn = self.responses.augment(f, stream(self.seed, Purpose.AUGMENT, sweep, block), rows)
+        self.state.kappa[rows], self.state.omega[rows] = drawn
 
     def loss_statistics(self, sweep: int, block: int) -> np.ndarray:
         """What the loss's own parameters need of a block of documents."""
-        first, last = self.edges[block], self.edges[block + 1]
-        f = self.state.linear_predictor(first, last)
-        weight = np.ones_like(f) if self.weight is None else self.weight[first:last]
-        weight = np.where(self.missing[first:last], 0.0, weight)
-        rng = stream(self.seed, Purpose.LOSS_STATISTICS, sweep, block)
-        return self.model.loss.statistics(f, self.y[first:last], weight, self.loss.parameters, rng)
+        f, rows = self._predictor(block)
+        return self.responses.statistics(f, stream(self.seed, Purpose.LOSS_STATISTICS, sweep, block), rows)
+
+    def _predictor(self, block: int) -> tuple[np.ndarray, slice]:
+        """f of a block of documents, and which they are."""
+        rows = slice(self.edges[block], self.edges[block + 1])
+        return self.state.linear_predictor(rows.start, rows.stop), rows
 
     def documents(self, sweep: int, block: int) -> BlockReport:
         """Augmentation, then topics of a block of documents (MODEL section 6)."""
