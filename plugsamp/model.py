@@ -71,6 +71,8 @@ class Model:
                 raise TypeError(f"{name} must be a {kind.__name__} or a name, not {getattr(self, name)!r}")
         if not isinstance(self.intercept, bool | np.bool_ | None):
             raise TypeError(f"intercept must be True, False or None, not {self.intercept!r}")
+        if not isinstance(self.standardise, bool | np.bool_):
+            raise TypeError(f"standardise must be True or False, not {self.standardise!r}")
 
     def coding(self, corpus) -> Coding:
         """The responses of a corpus, coded for the loss.
