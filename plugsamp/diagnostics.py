@@ -6,6 +6,8 @@ import numpy as np
 from scipy import sparse
 from scipy.special import gammaln
 
+from plugsamp.state import ROWS
+
 # -- log joint ---------------------------------------------------------------------------------------
 
 
@@ -21,8 +23,8 @@ def log_joint(chain) -> dict[str, float]:
     """
     state, model = chain.state, chain.model
     indptr, topics, counts = state.doc_topic()
-    words = log_documents(indptr, topics, counts, np.diff(state.offsets), model.alpha_vector())
-    words += log_topics(state.topic_word, state.topic_totals[: state.n_topics], _beta(model, state.n_words))
+    words = log_documents(indptr, topics, counts, np.diff(state.offsets), state.alpha_prior)
+    words += log_words(chain)
     parts = {"words": words}
     if state.n_outputs:
         parts["responses"] = chain.responses.log_psi(chain.f())
@@ -30,9 +32,34 @@ def log_joint(chain) -> dict[str, float]:
     return parts
 
 
-def _beta(model, n_words) -> np.ndarray:
-    """beta as one number where it is one, since that is faster."""
-    return model.beta if model.beta.ndim == 0 else model.beta_vector(n_words)
+def log_words(chain) -> float:
+    """The topics' part of the log joint: sum_k log B(n_k + s_k + beta)/B(s_k + beta), s the pseudo-counts.
+
+    Where words are left out of topics, over those that are in, and with the prior of who is in.
+    """
+    state, n_topics = chain.state, chain.state.n_topics
+    if state.masked:
+        return _log_included_words(state, chain.model.topics)
+    beta = state.beta_prior
+    if len(beta) and (beta == beta[0]).all():  # one number is faster
+        beta = beta[0]
+    found = log_topics(state.topic_word, state.topic_totals[:n_topics], beta)
+    if len(state.pseudo_words):
+        table, totals = state.pseudo_counts()
+        found -= log_topics(table.toarray(), totals, beta)
+    return found
+
+
+def _log_included_words(state, prior) -> float:
+    totals = state.topic_totals[: state.n_topics]
+    inside = 0.0
+    for first in range(0, state.n_words, ROWS):
+        counts = state.topic_word[first : first + ROWS, : state.n_topics]
+        word, _ = where = np.nonzero(counts)
+        inside += _log_rising(counts[where], state.beta_prior[first + word])
+    masses = state.topic_masses() - totals
+    inside -= float((gammaln(totals + masses) - gammaln(masses)).sum())
+    return inside + prior.log_included(state.included())
 
 
 def log_documents(indptr, topics, counts, lengths, alpha) -> float:

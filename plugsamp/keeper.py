@@ -6,6 +6,7 @@ import numpy as np
 
 from plugsamp.fold_in import BURN_IN, PASSES, RESTARTS
 from plugsamp.inference import Predictor
+from plugsamp.state import ROWS
 
 
 class PosteriorKeeper:
@@ -29,22 +30,22 @@ class PosteriorKeeper:
     def __init__(self, chain):
         self.chain = chain
         self.n_kept = 0
-        self._scaled = None  # sum over kept sweeps of n_kw / (n_k + sum of beta), word-major
-        self._inverse = None  # sum of 1 / (n_k + sum of beta)
+        self._phi = None  # sum over kept sweeps of the topics' means, word-major
+        self._alpha = None  # sum over kept sweeps
         self._eta: list[np.ndarray] = []
         self._parameters: list[dict[str, np.ndarray]] = []
 
     def keep(self) -> None:
         """Keep the chain's present state: the mean of the topics given z, weights and loss parameters."""
         state = self.chain.state
-        inverse = 1.0 / (state.topic_totals[: state.n_topics] + state.beta_sum)
-        if self._scaled is None:
-            self._scaled = np.zeros((state.n_words, state.n_topics))
-            self._inverse = np.zeros(state.n_topics)
-        for first in range(0, state.n_words, 1024):
-            rows = slice(first, first + 1024)
-            self._scaled[rows] += state.topic_word[rows, : state.n_topics] * inverse
-        self._inverse += inverse
+        inverse = 1.0 / state.topic_masses()
+        if self._phi is None:
+            self._phi = np.zeros((state.n_words, state.n_topics))
+            self._alpha = np.zeros(state.n_topics)
+        for first in range(0, state.n_words, ROWS):
+            rows = slice(first, first + ROWS)
+            self._phi[rows] += state.word_masses(rows) * inverse
+        self._alpha += state.alpha_prior
         self._eta.append(state.eta.copy())
         self._parameters.append({name: v.copy() for name, v in self.chain.parameters.items()})
         self.n_kept += 1
@@ -53,8 +54,7 @@ class PosteriorKeeper:
         """The mean over kept sweeps of (n_kw + beta_w) / (n_k + sum of beta), float64 (K, V)."""
         if not self.n_kept:
             raise ValueError("no draw has been kept: call keep() after at least one sweep")
-        beta = self.chain.model.beta_vector(self.chain.state.n_words)
-        return ((self._scaled + beta[:, None] * self._inverse) / self.n_kept).T
+        return (self._phi / self.n_kept).T
 
     def predictor(
         self, passes: int = PASSES, burn_in: int = BURN_IN, restarts: int = RESTARTS, seed: int | None = None
@@ -80,7 +80,7 @@ class PosteriorKeeper:
         return Predictor(
             phi=self.phi(),
             eta=np.array(self._eta),
-            alpha=chain.model.alpha_vector(),
+            alpha=self._alpha / self.n_kept,
             loss=chain.model.loss,
             coding=chain.coding,
             parameters={k: np.array([p[k] for p in self._parameters]) for k in self._parameters[0]},

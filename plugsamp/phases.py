@@ -12,6 +12,7 @@ from plugsamp.dispatch import load
 from plugsamp.kernels.base import BlockReport
 from plugsamp.random.draws import Purpose, stream, stream_key
 from plugsamp.responses import Responses
+from plugsamp.state import PAD
 from plugsamp.weights import GROUP, update_outputs
 
 _dirichlet = load("plugsamp.topics.dirichlet")
@@ -98,6 +99,20 @@ class Phases:
         self.state.recount_documents(first, last)
         return report
 
+    @property
+    def n_topic_groups(self) -> int:
+        return -(-self.state.n_topics // PAD)
+
+    def inclusion(self, sweep: int, group: int) -> None:
+        """Which words are in the topics of a group, as 0 and 1 in phi, for the draw of phi that follows."""
+        state = self.state
+        columns = slice(group * PAD, min((group + 1) * PAD, state.n_topics))
+        included = (state.phi[:, columns] > 0).astype(np.uint8)
+        counts = np.ascontiguousarray(state.topic_word[:, columns])
+        rng = stream(self.seed, Purpose.INCLUSION, sweep, group)
+        self.model.topics.draw_included(included, counts, state.beta_prior, rng)
+        state.phi[:, columns] = included
+
     def phi(self, sweep: int, block: int) -> np.ndarray:
         """Unnormalised topic probabilities of a block of words; returns their sums, (K,)."""
         state = self.state
@@ -105,8 +120,9 @@ class Phases:
         totals = np.empty(state.n_topics)
         key = stream_key(self.seed, Purpose.PHI, sweep, block)
         _dirichlet.draw_gammas(
-            state.topic_word, state.beta, first, last, state.n_topics, state.phi, totals, key
-        )
+            state.topic_word, state.beta, first, last, state.n_topics, state.phi, totals, key,
+            state.masked,
+        )  # fmt: skip
         return totals
 
     def scale_phi(self, sweep: int, block: int) -> None:

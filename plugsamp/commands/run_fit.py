@@ -55,7 +55,8 @@ def check(settings, chosen: Mapping) -> Model:
         )
     if settings.predict.restarts < 1:
         raise ValueError(f"predict.restarts must be 1 or more, not {settings.predict.restarts}")
-    return Model(**settings.model_options(), loss=chosen["loss"], weights=chosen["weights"])
+    parts = {name: chosen[name] for name in ("loss", "weights", "topics")}
+    return Model(**settings.model_options(), **parts)
 
 
 def run(settings, chosen: Mapping, model: Model, folder: Path) -> float | None:

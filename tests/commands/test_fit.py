@@ -96,8 +96,9 @@ def test_an_interrupt_keeps_the_trace(at, write_documents, fast, run, read_csv):
     write_documents(at / "d.jsonl", n=60)
     command = [sys.executable, "-m", "plugsamp.cli", "fit", *fast, "corpus.path=d.jsonl", "sweeps=1000000"]
     process = subprocess.Popen(
-        [*command, "hydra.run.dir=run"], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=at
-    )
+        [*command, "hydra.run.dir=run"], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=at,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # ignored in a shell's background
+    )  # fmt: skip
     try:
         trace = at / "run/trace.csv"
         end = time.monotonic() + 60
