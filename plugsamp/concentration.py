@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from plugsamp.checks import is_number, whole
 
 METHODS = ("none", "slice", "fixed_point")
@@ -54,3 +56,8 @@ class Concentration:
     def due(self, sweep: int) -> bool:
         """Whether there is an update at the start of this sweep."""
         return self.method != "none" and sweep % self.every == 0
+
+    def log_density(self, values) -> float:
+        """log of the gamma prior of the values (n,), up to a constant."""
+        values = values[:1] if self.symmetric else values
+        return float(((self.shape - 1.0) * np.log(values) - self.rate * values).sum())

@@ -19,13 +19,16 @@ def log_joint(chain) -> dict[str, float]:
     dict
         "words", log p(w, z) = sum_d log B(n_d + alpha)/B(alpha) + sum_k log B(n_k + beta)/B(beta), and,
         where there are responses, "responses", sum of log psi over those observed, and "weights",
-        log p0(eta) given its shrinkage.
+        log p0(eta) given its shrinkage; and "priors", the log density of alpha and beta where they are drawn.
     """
     state, model = chain.state, chain.model
     indptr, topics, counts = state.doc_topic()
     words = log_documents(indptr, topics, counts, np.diff(state.offsets), state.alpha_prior)
     words += log_words(chain)
     parts = {"words": words}
+    drawn = [(model.learn_alpha, state.alpha_prior), (model.learn_beta, state.beta_prior[:1])]
+    if any(how.method == "slice" for how, _ in drawn):
+        parts["priors"] = sum(how.log_density(values) for how, values in drawn if how.method == "slice")
     if state.n_outputs:
         parts["responses"] = chain.responses.log_psi(chain.f())
         parts["weights"] = float(model.weights.log_density(chain.prior_state, state.eta, chain.columns))
