@@ -323,7 +323,7 @@ def test_learnt_priors_are_reproducible_traced_and_kept():
     assert first.predictor.digest == second.predictor.digest
     for column in ("alpha_sum", "beta"):
         assert len({row[column] for row in first.trace}) > 6
-    learnt = first.chain.alpha.tolist() + [first.chain.beta[0]]
+    learnt = [*first.chain.alpha.tolist(), first.chain.beta[0]]
     assert first.chain.log_joint()["priors"] == pytest.approx(-sum(learnt))  # Gamma(1, 1)
     assert first.predictor.alpha != pytest.approx(np.full(4, 0.3))
     assert len(set(first.chain.alpha)) == 4
