@@ -204,3 +204,35 @@ def document_entropy(doc_topic) -> np.ndarray:
     )
     safe = np.where(totals > 0, totals, 1.0)
     return np.where(totals > 0, np.maximum(0.0, np.log(safe) - weighted / safe), 0.0)
+
+
+def topic_table(chain, phi, eta, counts, n: int = 10) -> dict[str, np.ndarray]:
+    """What can be said of every topic by itself, as columns (K,).
+
+    Parameters
+    ----------
+    chain : Chain
+    phi : float (K, V)
+    eta : float (C, J)
+    counts : sparse (D, V)
+        The training documents.
+    n : int
+        Words of the coherence.
+
+    Returns
+    -------
+    dict
+        ``tokens`` n_k, ``documents`` that have the topic, ``words`` with a token in it, ``coherence``,
+        ``document_entropy`` and, with responses, ``supervised_effect``.
+    """
+    doc_topic, topic_word = chain.counts.doc_topic, chain.counts.topic_word
+    columns = {
+        "tokens": topic_word.sum(axis=1),
+        "documents": np.bincount(doc_topic.indices, minlength=len(phi)),
+        "words": np.count_nonzero(topic_word, axis=1),
+        "coherence": coherence(phi, counts, n),
+        "document_entropy": document_entropy(doc_topic),
+    }
+    if len(eta):
+        columns["supervised_effect"] = supervised_effect(eta, len(phi))
+    return columns

@@ -111,7 +111,7 @@ class FoldIn:
 
     def zbar(self, tokens: Tokens) -> np.ndarray:
         """Mean topic proportions, float64 (D, K); 0 where no word is known."""
-        keys, n_documents = self._keys(tokens), len(tokens.lengths)
+        keys, n_documents = self.keys(tokens), len(tokens.lengths)
         zbar = np.empty((n_documents, self.n_topics))
         for first in range(0, n_documents, _CHUNK):
             self._run(tokens, keys, first, min(first + _CHUNK, n_documents), zbar)
@@ -125,12 +125,12 @@ class FoldIn:
         tokens = tokens.of(first, last)
         n = last - first
         drawn = np.zeros((self.restarts, n, self.n_topics), np.float32)
-        self._run(tokens, self._keys(tokens), 0, n, np.empty((n, self.n_topics)), drawn)
+        self._run(tokens, self.keys(tokens), 0, n, np.empty((n, self.n_topics)), drawn)
         drawn = drawn.astype(float)
         drawn[:, tokens.lengths == 0] = self.prior_mean
         return drawn
 
-    def _keys(self, tokens: Tokens) -> np.ndarray:
+    def keys(self, tokens: Tokens) -> np.ndarray:
         """The streams of documents: of the secret and their sorted known words."""
         words = tokens.words
         data = memoryview(words.astype("<i4", copy=False)).cast("B") if len(words) else b""

@@ -200,7 +200,7 @@ class Predictor:
     def predict_encoded(self, corpus) -> Prediction:
         """`predict` of documents whose covariates the encoder has made already."""
         covariates = self._covariates(corpus)
-        fold_in = self._fold_in
+        fold_in = self.fold_in
         tokens = fold_in.tokens(corpus)
         zbar, n_known = fold_in.zbar(tokens), tokens.lengths
         # A document without a known token has nothing to say: its features are the prior's mean.
@@ -257,7 +257,8 @@ class Predictor:
         return corpus.covariates[:, [place[name] for name in self.covariate_names]]
 
     @cached_property
-    def _fold_in(self) -> FoldIn:
+    def fold_in(self) -> FoldIn:
+        """Topics of new documents."""
         secret = f"{self.digest} {self.seed}"
         return FoldIn(
             self.phi, self.alpha, self.vocabulary, self.passes, self.burn_in, self.restarts, secret

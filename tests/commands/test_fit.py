@@ -36,6 +36,21 @@ def test_a_run_leaves_what_it_promises(at, capsys, write_documents, run, read_cs
     assert "accuracy" in out and "orbit" in out and "speaks for" in out
     assert "sweeps: 30" in (folder / "config.yaml").read_text()
     assert "rocket" in (folder / "topics.txt").read_text()
+    topics = read_csv(folder / "topics.csv")
+    assert [int(r["topic"]) for r in topics] == list(range(6))
+    assert sum(int(r["tokens"]) for r in topics) == metrics["n_tokens"]
+    assert all(float(r["coherence"]) <= 0.0 < float(r["supervised_effect"]) for r in topics)
+    assert 0 < metrics["sparsity"]["topic_word"] < 1 and metrics["acceptance"] == {}
+
+
+def test_without_responses_the_words_of_test_documents_are_scored(at, write_documents, run, capsys):
+    write_documents(at / "d.jsonl")
+    assert run("corpus.path=d.jsonl", "loss=none", "sweeps=30") == 0
+    metrics = json.loads((at / "run/metrics.json").read_text())
+    assert metrics["main_name"] == "test_log_likelihood" and metrics["train"] == {}
+    assert np.exp(-metrics["main"]) == pytest.approx(metrics["test"]["perplexity"])
+    assert 1 < metrics["test"]["perplexity"] < metrics["n_words"]
+    assert "perplexity" in capsys.readouterr().out
 
 
 def test_the_model_of_a_run_predicts_what_the_run_predicted(at, write_documents, run, read_csv):
