@@ -98,7 +98,7 @@ def test_multirun_runs_each(at, write_documents, fast):
     arguments = ["fit", "-m", *fast, "corpus.path=d.jsonl", *choices, "hydra.sweep.dir=sweep"]
     assert main(arguments) == 0
     found = {m.parent.name: json.loads(m.read_text()) for m in (at / "sweep").glob("*/metrics.json")}
-    assert {m["main_name"] for m in found.values()} == {"test_accuracy", "log_joint_words_per_token"}
+    assert {m["main_name"] for m in found.values()} == {"test_accuracy", "test_log_likelihood"}
 
 
 def test_paths_are_the_callers_even_with_chdir(at, write_documents, run):
