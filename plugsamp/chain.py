@@ -19,11 +19,13 @@ from plugsamp.corpus import Corpus
 from plugsamp.design import Design, Fixed
 from plugsamp.errors import InputWarning
 from plugsamp.kernels.base import Kernel, responsive_kernels
+from plugsamp.learning import update_alpha, update_beta, word_rows
 from plugsamp.model import Model
 from plugsamp.phases import Phases
 from plugsamp.random.draws import Purpose, stream, stream_key
 from plugsamp.registry import resolve
 from plugsamp.response_weights import response_weights
+from plugsamp.responses import Responses
 from plugsamp.state import State
 from plugsamp.weights import check_update
 
@@ -66,12 +68,16 @@ class Counts:
     @property
     def topic_word(self) -> np.ndarray:
         """n_kw, int32 (K, V)."""
-        return self._state.topic_word[:, : self._state.n_topics].T.copy()
+        counts = self._state.topic_word[:, : self._state.n_topics].T.copy()
+        np.subtract.at(counts, (self._state.pseudo_topics, self._state.pseudo_words), 1)
+        return counts
 
     @property
     def topic_totals(self) -> np.ndarray:
         """n_k, int64 (K,)."""
-        return self._state.topic_totals[: self._state.n_topics].copy()
+        state = self._state
+        pseudo = np.bincount(state.pseudo_topics, minlength=state.n_topics)
+        return state.topic_totals[: state.n_topics] - pseudo
 
     @property
     def doc_topic(self) -> sparse.csr_array:
@@ -151,6 +157,11 @@ class Chain:
             raise ValueError(
                 f"{self.kernel!r} samples models without responses only; with them: {responsive_kernels()}"
             )
+        if model.topics.needs_phi and not self.kernel.partial:
+            raise ValueError(
+                f"{model.topics!r} needs the topics as a variable of the chain: a kernel of "
+                'collapse="partial"'
+            )
         self.covariates = self._covariates()
         self.intercept = model.has_intercept(self.covariates is not None) and n_outputs > 0
         n_covariates = 0 if self.covariates is None else self.covariates.shape[1]
@@ -158,11 +169,10 @@ class Chain:
         self.state = State(corpus, model, n_outputs, len(self.columns), self.kernel.partial)
         y = self.coding.y if n_outputs else np.zeros((corpus.n_documents, 0))
         self.prior_state = model.weights.start(n_outputs, self.columns)
-        self.parameters = model.loss.start(n_outputs)
-        self.response_weights = self._response_weights()
+        self.responses = Responses(model.loss, y, self._response_weights())
         self.phases = Phases(
-            model, self.state, self.kernel.sampler(self.state), y, self.response_weights, self.columns,
-            self.parameters, self.prior_state, self.seed, weight_update, weight_passes,
+            model, self.state, self.kernel.sampler(self.state), self.responses, self.columns,
+            self.prior_state, self.seed, weight_update, weight_passes,
         )  # fmt: skip
         self._fixed = None  # the columns of the design that no sweep changes, once they are needed
         self.backend.start(self.phases)
@@ -253,6 +263,7 @@ class Chain:
         start = time.perf_counter()
         sweep = self.sweep + 1
         with single_thread():
+            self._draw_priors(sweep)
             self._draw_loss_parameters(sweep)
             reports = self._sample_documents(sweep)
             if self.kernel.partial:
@@ -261,12 +272,29 @@ class Chain:
         self.sweep = sweep
         return self._report(reports, time.perf_counter() - start)
 
+    def _draw_priors(self, sweep: int) -> None:
+        """alpha and beta given the counts, where they are learnt."""
+        state, model = self.state, self.model
+        if model.learn_alpha.due(sweep):
+            rng = stream(self.seed, Purpose.CONCENTRATION, sweep, 0)
+            lengths = np.diff(state.offsets)
+            state.set_priors(
+                alpha=update_alpha(model.learn_alpha, state.alpha_prior, state.doc_topic(), lengths, rng)
+            )
+        if model.learn_beta.due(sweep):
+            rng = stream(self.seed, Purpose.CONCENTRATION, sweep, 1)
+            cells, topics = word_rows(state)
+            beta = update_beta(
+                model.learn_beta, float(state.beta_prior[0]), cells, topics, state.n_words, rng
+            )
+            state.set_priors(beta=np.full(state.n_words, beta))
+
     def _draw_loss_parameters(self, sweep: int) -> None:
         if not self.parameters:
             return
         parts = self.backend.run("loss_statistics", sweep, self.phases.n_document_blocks)
         total = np.sum(parts, axis=0)  # over fixed blocks in fixed order
-        self.model.loss.update(self.parameters, total, stream(self.seed, Purpose.LOSS, sweep))
+        self.responses.update(total, stream(self.seed, Purpose.LOSS, sweep))
         for name, values in self.parameters.items():
             if not np.isfinite(values).all():
                 raise NonFinite(f"sweep {sweep}: the loss's {name} of an output is not a finite number")
@@ -276,6 +304,8 @@ class Chain:
         return self.backend.run("documents", sweep, self.phases.n_document_blocks)
 
     def _draw_phi(self, sweep: int) -> None:
+        if self.state.masked:
+            self.backend.run("inclusion", sweep, self.phases.n_topic_groups)
         totals = self.backend.run("phi", sweep, self.phases.n_word_blocks)
         total = np.sum(totals, axis=0)  # over fixed blocks in fixed order
         factor = np.zeros(self.state.stride, np.float32)
@@ -332,9 +362,24 @@ class Chain:
         return self.state.z.copy()
 
     @property
+    def parameters(self) -> dict[str, np.ndarray]:
+        """The loss's own parameters as the chain has them now, by name."""
+        return self.responses.parameters
+
+    @property
     def eta(self) -> np.ndarray:
         """The weights, float64 (C, J): topics, then covariates, then the intercept if there is one."""
         return self.state.eta.copy()
+
+    @property
+    def alpha(self) -> np.ndarray:
+        """The prior of the topics of a document as it is now, float64 (K,)."""
+        return self.state.alpha_prior.copy()
+
+    @property
+    def beta(self) -> np.ndarray:
+        """The prior of the words of a topic as it is now, without seeds, float64 (V,)."""
+        return self.state.beta_prior.copy()
 
     @property
     def kappa(self) -> np.ndarray:
@@ -359,21 +404,22 @@ class Chain:
         return self.phi_mean()
 
     def phi_mean(self) -> np.ndarray:
-        """The mean of the topics given z: (n_kw + beta_w) / (n_k + sum of beta), float64 (K, V)."""
-        state = self.state
-        n = state.topic_word[:, : state.n_topics].T + self.model.beta_vector(state.n_words)
-        return n / (state.topic_totals[: state.n_topics, None] + state.beta_sum)
+        """The mean of the topics given z: (n_kw + beta_w) / (n_k + sum of beta), float64 (K, V).
+
+        Pseudo-tokens count, and words that are left out of a topic have 0.
+        """
+        return (self.state.word_masses() / self.state.topic_masses()).T
 
     def draw_phi(self) -> np.ndarray:
         """A draw of the topics given z, float64 (K, V); the chain itself is left as it is."""
         rng = stream(self.seed, Purpose.PHI, self.sweep, 2**31)
-        g = rng.standard_gamma(self.counts.topic_word + self.model.beta_vector(self.state.n_words))
+        g = rng.standard_gamma(self.state.word_masses().T)
         return g / g.sum(axis=1, keepdims=True)
 
     def draw_theta(self) -> np.ndarray:
         """A draw of the topic proportions given z, float64 (D, K); the chain itself is left as it is."""
         rng = stream(self.seed, Purpose.TOPICS, self.sweep, 2**31)
-        g = rng.standard_gamma(self.counts.doc_topic.toarray() + self.model.alpha_vector())
+        g = rng.standard_gamma(self.counts.doc_topic.toarray() + self.state.alpha_prior)
         return g / g.sum(axis=1, keepdims=True)
 
     def f(self) -> np.ndarray:

@@ -43,10 +43,10 @@ class Corpus:
     n_words : int, optional
         V, where no vocabulary is given.
     responses : array (D,) or (D, C), optional
-        Labels (text, integers, booleans) or real numbers, one a document; or several columns: 0/1
-        indicators of labels, or several real responses. None and NaN are missing.
+        Labels (text, integers, booleans) or real numbers (of size 1e30 at most), one a document; or several
+        columns: 0/1 indicators of labels, or several real responses. None and NaN are missing.
     covariates : array or sparse matrix (D, P), optional
-        Finite numbers. Sparse ones are kept as CSR.
+        Numbers of size 1e30 at most. Sparse ones are kept as CSR.
     ids : sequence of D different strings, optional
         By default the numbers of the documents, from 0.
     response_names, covariate_names : sequences of C and P different strings, optional

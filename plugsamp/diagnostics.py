@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 from scipy.special import gammaln
 
-from plugsamp.losses.coding import filled
+from plugsamp.state import ROWS
 
 # -- log joint ---------------------------------------------------------------------------------------
 
@@ -19,23 +19,50 @@ def log_joint(chain) -> dict[str, float]:
     dict
         "words", log p(w, z) = sum_d log B(n_d + alpha)/B(alpha) + sum_k log B(n_k + beta)/B(beta), and,
         where there are responses, "responses", sum of log psi over those observed, and "weights",
-        log p0(eta) given its shrinkage.
+        log p0(eta) given its shrinkage; and "priors", the log density of alpha and beta where they are drawn.
     """
     state, model = chain.state, chain.model
     indptr, topics, counts = state.doc_topic()
-    words = log_documents(indptr, topics, counts, np.diff(state.offsets), model.alpha_vector())
-    words += log_topics(state.topic_word, state.topic_totals[: state.n_topics], _beta(model, state.n_words))
+    words = log_documents(indptr, topics, counts, np.diff(state.offsets), state.alpha_prior)
+    words += log_words(chain)
     parts = {"words": words}
+    drawn = [(model.learn_alpha, state.alpha_prior), (model.learn_beta, state.beta_prior[:1])]
+    if any(how.method == "slice" for how, _ in drawn):
+        parts["priors"] = sum(how.log_density(values) for how, values in drawn if how.method == "slice")
     if state.n_outputs:
-        weight = chain.response_weights
-        parts["responses"] = log_responses(chain.phases.loss, chain.coding.y, chain.f(), weight)
+        parts["responses"] = chain.responses.log_psi(chain.f())
         parts["weights"] = float(model.weights.log_density(chain.prior_state, state.eta, chain.columns))
     return parts
 
 
-def _beta(model, n_words) -> np.ndarray:
-    """beta as one number where it is one, since that is faster."""
-    return model.beta if model.beta.ndim == 0 else model.beta_vector(n_words)
+def log_words(chain) -> float:
+    """The topics' part of the log joint: sum_k log B(n_k + s_k + beta)/B(s_k + beta), s the pseudo-counts.
+
+    Where words are left out of topics, over those that are in, and with the prior of who is in.
+    """
+    state, n_topics = chain.state, chain.state.n_topics
+    if state.masked:
+        return _log_included_words(state, chain.model.topics)
+    beta = state.beta_prior
+    if len(beta) and (beta == beta[0]).all():  # one number is faster
+        beta = beta[0]
+    found = log_topics(state.topic_word, state.topic_totals[:n_topics], beta)
+    if len(state.pseudo_words):
+        table, totals = state.pseudo_counts()
+        found -= log_topics(table.toarray(), totals, beta)
+    return found
+
+
+def _log_included_words(state, prior) -> float:
+    totals = state.topic_totals[: state.n_topics]
+    inside = 0.0
+    for first in range(0, state.n_words, ROWS):
+        counts = state.topic_word[first : first + ROWS, : state.n_topics]
+        word, _ = where = np.nonzero(counts)
+        inside += _log_rising(counts[where], state.beta_prior[first + word])
+    masses = state.topic_masses() - totals
+    inside -= float((gammaln(totals + masses) - gammaln(masses)).sum())
+    return inside + prior.log_included(state.included())
 
 
 def log_documents(indptr, topics, counts, lengths, alpha) -> float:
@@ -89,16 +116,6 @@ def _log_rising(counts, base) -> float:
             table = gammaln(np.arange(size) + base) - gammaln(base)
             return float(np.bincount(counts.reshape(-1), minlength=size) @ table)
     return float((gammaln(counts + base) - gammaln(base)).sum())
-
-
-def log_responses(loss, y, f, weight=None) -> float:
-    """sum of log psi(y_dc | f_dc), times its weight, over the observed responses (up to constants)."""
-    missing = np.isnan(y)
-    log_psi = loss.log_psi(filled(y, missing), f)
-    if weight is not None:
-        log_psi = log_psi * weight
-        missing = missing | (weight == 0)
-    return float(log_psi[~missing].sum())
 
 
 # -- sparsity ----------------------------------------------------------------------------------------
@@ -187,3 +204,35 @@ def document_entropy(doc_topic) -> np.ndarray:
     )
     safe = np.where(totals > 0, totals, 1.0)
     return np.where(totals > 0, np.maximum(0.0, np.log(safe) - weighted / safe), 0.0)
+
+
+def topic_table(chain, phi, eta, counts, n: int = 10) -> dict[str, np.ndarray]:
+    """What can be said of every topic by itself, as columns (K,).
+
+    Parameters
+    ----------
+    chain : Chain
+    phi : float (K, V)
+    eta : float (C, J)
+    counts : sparse (D, V)
+        The training documents.
+    n : int
+        Words of the coherence.
+
+    Returns
+    -------
+    dict
+        ``tokens`` n_k, ``documents`` that have the topic, ``words`` with a token in it, ``coherence``,
+        ``document_entropy`` and, with responses, ``supervised_effect``.
+    """
+    doc_topic, topic_word = chain.counts.doc_topic, chain.counts.topic_word
+    columns = {
+        "tokens": topic_word.sum(axis=1),
+        "documents": np.bincount(doc_topic.indices, minlength=len(phi)),
+        "words": np.count_nonzero(topic_word, axis=1),
+        "coherence": coherence(phi, counts, n),
+        "document_entropy": document_entropy(doc_topic),
+    }
+    if len(eta):
+        columns["supervised_effect"] = supervised_effect(eta, len(phi))
+    return columns

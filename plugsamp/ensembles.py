@@ -14,8 +14,9 @@ import numpy as np
 from scipy.special import softmax
 
 from plugsamp.corpus import Corpus
-from plugsamp.inference import Prediction, Predictor
+from plugsamp.inference import Predictor
 from plugsamp.losses.coding import Coding, code_classes
+from plugsamp.prediction import Prediction
 
 SCHEMES = ("multitask", "ovr", "ovo")
 
@@ -138,25 +139,44 @@ class Ensemble:
         -------
         Prediction
             ``f`` (D, C) holds a score a class: of "ovr" the linear predictor of its model; of "ovo" the
-            number of pairs that it wins, ties broken by the sum of its linear predictors. ``zbar`` and
-            ``theta`` are those of the members side by side.
+            number of pairs that it wins, ties broken by the sum of its linear predictors. Labels are
+            those of the largest score, of "ovr" of the largest probability where the loss has some.
+            ``zbar`` and ``theta`` are those of the members side by side.
         """
-        parts = [member.predict(corpus) for member in self.members]
+        parts = [member.predict_encoded(documents) for member, documents in self._encoded(corpus)]
         margins = np.hstack([_signed(part) for part in parts])
         if self.scheme == "ovr":
             f, probabilities = margins, self._normalised(parts)
         else:
             f, probabilities = votes(margins, len(self.coding.classes)), None
+        labels = self.coding.decide(f) if probabilities is None else self.coding.choose(probabilities)
         return replace(
             parts[0],
             zbar=np.hstack([part.zbar for part in parts]),
             theta=np.hstack([part.theta for part in parts]),
             f=f,
-            labels=self.coding.decide(f),
+            labels=labels,
             probabilities=probabilities,
+            calibrated=self._calibrated(parts, probabilities),
             coding=self.coding,
             predictive=None,
         )
+
+    def _encoded(self, corpus: Corpus):
+        """Every member with the documents as it wants them; equal encoders make them once."""
+        made: dict[str, Corpus] = {}
+        for member in self.members:
+            encoder = member.encoder
+            key = "" if encoder is None else encoder.digest
+            if key not in made:
+                made[key] = corpus if encoder is None else encoder.transform(corpus)
+            yield member, made[key]
+
+    def _calibrated(self, parts, probabilities) -> bool | None:
+        """Labels of their own keep their models' probabilities; brought to sum 1 they are no likelihood's."""
+        if probabilities is None:
+            return None
+        return self.coding.task == "multilabel" and all(part.calibrated for part in parts)
 
     def _normalised(self, parts) -> np.ndarray | None:
         """P(positive) of every member, brought to sum 1 where a document has one class."""

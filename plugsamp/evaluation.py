@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from plugsamp import metrics
-from plugsamp.inference import Prediction
+from plugsamp.perplexity import document_completion
+from plugsamp.prediction import Prediction
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,12 +60,29 @@ class Evaluation:
         }
 
 
-def evaluate(predictor, corpus) -> Evaluation:
-    """Predict a corpus, and compare with its responses where it has them (`plugsamp.metrics`)."""
+def evaluate(predictor, corpus, held_out: bool = False) -> Evaluation:
+    """Predict a corpus, and compare with its responses where it has them (`plugsamp.metrics`).
+
+    Parameters
+    ----------
+    predictor : Predictor or Ensemble
+    corpus : Corpus
+    held_out : bool
+        Whether the documents are new. Of a model without responses their words are scored then
+        (`plugsamp.perplexity.document_completion`): ``log_likelihood``, of a token, and ``perplexity``.
+    """
     prediction = predictor.predict(corpus)
     measured = {}
     if corpus.responses is not None and prediction.labels is not None:
         measured = metrics.evaluate(prediction, corpus.responses)
+    elif held_out and prediction.labels is None:
+        found = document_completion(predictor, corpus)
+        measured = {
+            "main": "log_likelihood",
+            "log_likelihood": found.log_likelihood,
+            "perplexity": found.perplexity,
+            "n_scored": int(found.n_tokens.sum()),
+        }
     main = measured.pop("main", None)
     if measured.get(main) is None:
         main = None

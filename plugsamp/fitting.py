@@ -13,7 +13,8 @@ from plugsamp.corpus import Corpus
 from plugsamp.covariates.encoder import Encoder
 from plugsamp.covariates.options import Covariates
 from plugsamp.ensembles import SCHEMES
-from plugsamp.inference import PosteriorKeeper, Predictor
+from plugsamp.inference import Predictor
+from plugsamp.keeper import PosteriorKeeper
 from plugsamp.model import Model
 from plugsamp.second_step import SecondStep
 from plugsamp.separate import SeparateFit, fit_separately
@@ -241,5 +242,9 @@ def trace_row(chain: Chain, info, elapsed: float) -> dict:
     }
     if chain.coding.n_outputs:
         row["loss"] = -float(parts["responses"]) / chain.corpus.n_documents
+    if chain.model.learn_alpha.method != "none":
+        row["alpha_sum"] = float(chain.alpha.sum())
+    if chain.model.learn_beta.method != "none":
+        row["beta"] = float(chain.beta[0])
     row.update({f"acceptance_{name}": float(rate) for name, rate in info.acceptance.items()})
     return row

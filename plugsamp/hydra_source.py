@@ -27,6 +27,7 @@ CONFIG_GROUPS = {
     "loss": "losses",
     "kernel": "kernels",
     "weights": "priors",
+    "topics": "topics",
     "backend": "backends",
 }
 

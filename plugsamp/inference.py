@@ -5,118 +5,21 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import pairwise
 
 import numpy as np
 
 from plugsamp.checks import whole
 from plugsamp.corpus import Corpus
 from plugsamp.covariates.encoder import Encoder
-from plugsamp.dispatch import load
+from plugsamp.fold_in import BURN_IN, PASSES, RESTARTS, FoldIn
 from plugsamp.losses.base import Loss
 from plugsamp.losses.coding import Coding
+from plugsamp.prediction import Prediction
 from plugsamp.predictive import Predictive
-from plugsamp.state import aligned, padded
 
-_compiled = load("plugsamp.kernels.fold_in")
-
-#: Gibbs passes over a new document, how many of them are left out of the average, and independent chains of
-#: so many passes. One chain stays in one mode of a document's posterior, the more so the more topics there
-#: are: on 20ng at K = 400, 100 passes of one chain give an accuracy of .806, 96 passes in eight chains .821;
-#: at K = 100, 12 passes give .818 and eight chains of three .832.
-PASSES, BURN_IN, RESTARTS = 3, 1, 8
-
-#: Documents between two looks at the keyboard.
-_CHUNK = 256
-
-#: Counts of the compiled loop are float32, exact below this.
-_LONGEST = 2**24 - 1
-
-
-class PosteriorKeeper:
-    """Collects what prediction needs from the sweeps of a chain.
-
-    Parameters
-    ----------
-    chain : Chain
-
-    Examples
-    --------
-    ::
-
-        keeper = PosteriorKeeper(chain)
-        for info in chain.sweeps(100):
-            if info.sweep > 50 and info.sweep % 5 == 0:
-                keeper.keep()
-        predictor = keeper.predictor()
-    """
-
-    def __init__(self, chain):
-        self.chain = chain
-        self.n_kept = 0
-        self._scaled = None  # sum over kept sweeps of n_kw / (n_k + sum of beta), word-major
-        self._inverse = None  # sum of 1 / (n_k + sum of beta)
-        self._eta: list[np.ndarray] = []
-        self._parameters: list[dict[str, np.ndarray]] = []
-
-    def keep(self) -> None:
-        """Keep the chain's present state: the mean of the topics given z, weights and loss parameters."""
-        state = self.chain.state
-        inverse = 1.0 / (state.topic_totals[: state.n_topics] + state.beta_sum)
-        if self._scaled is None:
-            self._scaled = np.zeros((state.n_words, state.n_topics))
-            self._inverse = np.zeros(state.n_topics)
-        for first in range(0, state.n_words, 1024):
-            rows = slice(first, first + 1024)
-            self._scaled[rows] += state.topic_word[rows, : state.n_topics] * inverse
-        self._inverse += inverse
-        self._eta.append(state.eta.copy())
-        self._parameters.append({name: v.copy() for name, v in self.chain.parameters.items()})
-        self.n_kept += 1
-
-    def phi(self) -> np.ndarray:
-        """The mean over kept sweeps of (n_kw + beta_w) / (n_k + sum of beta), float64 (K, V)."""
-        if not self.n_kept:
-            raise ValueError("no draw has been kept: call keep() after at least one sweep")
-        beta = self.chain.model.beta_vector(self.chain.state.n_words)
-        return ((self._scaled + beta[:, None] * self._inverse) / self.n_kept).T
-
-    def predictor(
-        self, passes: int = PASSES, burn_in: int = BURN_IN, restarts: int = RESTARTS, seed: int | None = None
-    ) -> Predictor:
-        """What has been kept, as a predictor that no longer needs the chain.
-
-        Parameters
-        ----------
-        passes, burn_in : int
-            Gibbs passes over a new document, and how many of them are left out.
-        restarts : int
-            Independent chains of so many passes over each document, averaged.
-        seed : int, optional
-            By default the chain's.
-
-        Raises
-        ------
-        ValueError
-            Where nothing has been kept.
-        """
-        chain = self.chain
-        names = chain.corpus.covariate_names if chain.covariates is not None else None
-        return Predictor(
-            phi=self.phi(),
-            eta=np.array(self._eta),
-            alpha=chain.model.alpha_vector(),
-            loss=chain.model.loss,
-            coding=chain.coding,
-            parameters={k: np.array([p[k] for p in self._parameters]) for k in self._parameters[0]},
-            vocabulary=chain.corpus.vocabulary,
-            covariate_names=names or (),
-            intercept=chain.intercept,
-            passes=passes,
-            burn_in=burn_in,
-            restarts=restarts,
-            seed=chain.seed if seed is None else seed,
-        )
+#: Where weights come from: draws of the posterior of the loss's likelihood, of one with weights of documents
+#: or classes in it, or an estimate made some other way.
+SOURCES = ("posterior", "weighted", "estimate")
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +48,10 @@ class Predictor:
     encoder : Encoder, optional
         Makes the covariates of documents from their columns and words.
     parameters : dict of float64 arrays (S, C, ...)
-        The kept draws of the loss's own parameters, by name; without them there are labels alone.
+        The kept draws of the loss's own parameters, by name.
+    source : {"posterior", "weighted", "estimate"}
+        Where the weights come from. Of a posterior with weights of documents or classes in it,
+        probabilities are scores, whatever the loss; of an estimate there are labels alone.
 
     Raises
     ------
@@ -167,8 +73,11 @@ class Predictor:
     seed: int = 0
     encoder: Encoder | None = None
     parameters: dict[str, np.ndarray] = field(default_factory=dict)
+    source: str = "posterior"
 
     def __post_init__(self):
+        if self.source not in SOURCES:
+            raise ValueError(f"predictor: source must be one of {', '.join(SOURCES)}, not {self.source!r}")
         # Word-major in memory: the order of the compiled loop.
         phi = np.array(np.asarray(self.phi, dtype=np.float32).T, order="C").T
         eta, alpha = np.array(self.eta, dtype=float), np.array(self.alpha, dtype=float)
@@ -207,13 +116,13 @@ class Predictor:
             )
 
     def _check_parameters(self) -> None:
-        if not self.parameters:
+        if self.source == "estimate" and not self.parameters:
             return
         expected = self.loss.start(self.coding.n_outputs)
         if set(expected) != set(self.parameters):
             raise ValueError(
                 f"predictor: {self.loss!r} has the parameters {', '.join(sorted(expected)) or 'none'}, "
-                f"given are {', '.join(self.parameters)}"
+                f"given are {', '.join(self.parameters) or 'none'}"
             )
         for name, found in self.parameters.items():
             shape = (len(self.eta), *np.shape(expected[name]))
@@ -251,23 +160,13 @@ class Predictor:
         # Only what there is, so that models without them keep the digest that they were saved with.
         extra = {f"parameter {name}": v for name, v in self.parameters.items()}
         extra |= {"center": self.coding.center, "scale": self.coding.scale}
+        if self.source != "posterior":
+            h.update(self.source.encode())
         for name, array in extra.items():
             if array is not None:
                 h.update(f"{name} {array.shape}".encode())
                 h.update(np.ascontiguousarray(array, dtype="<f8").tobytes())
         return h.hexdigest()
-
-    @cached_property
-    def _table(self) -> np.ndarray:
-        """phi as float32 (V, K padded), each word's row scaled to a largest value of 1.
-
-        Only ratios within a row matter; scaled, they can neither underflow nor lose digits.
-        """
-        rows = self.phi.T
-        table = aligned((rows.shape[0], padded(self.n_topics)), np.float32)
-        top = rows.max(axis=1, initial=0.0)
-        np.divide(rows, top[:, None], out=table[:, : self.n_topics], where=top[:, None] > 0)
-        return table
 
     def predict(self, corpus) -> Prediction:
         """Topics, linear predictors and labels of documents.
@@ -296,15 +195,19 @@ class Predictor:
                 f"documents to predict must be a plugsamp.Corpus, not {type(corpus).__name__}; "
                 "of a count matrix, ps.Corpus.from_counts(X, vocabulary=...) makes one"
             )
+        return self.predict_encoded(corpus if self.encoder is None else self.encoder.transform(corpus))
+
+    def predict_encoded(self, corpus) -> Prediction:
+        """`predict` of documents whose covariates the encoder has made already."""
         covariates = self._covariates(corpus)
-        words, offsets, n_unknown = self._known(corpus)
-        zbar = self._fold_in(words, offsets)
-        n_known = np.diff(offsets)
+        fold_in = self.fold_in
+        tokens = fold_in.tokens(corpus)
+        zbar, n_known = fold_in.zbar(tokens), tokens.lengths
         # A document without a known token has nothing to say: its features are the prior's mean.
-        topics = np.where(n_known[:, None] > 0, zbar, self.alpha / self.alpha.sum())
+        topics = np.where(n_known[:, None] > 0, zbar, fold_in.prior_mean)
         predictive = Predictive(
             self.loss, self.eta, self.parameters, self.coding, topics, covariates, self.intercept,
-            lambda first, last: self._topic_draws(words, offsets, first, last),
+            lambda first, last: fold_in.draws(tokens, first, last), self.source,
         )  # fmt: skip
         f = predictive.f()
         probabilities = predictive.probabilities() if f.shape[1] else None
@@ -314,8 +217,9 @@ class Predictor:
             f=f,
             labels=self._labels(predictive, f, probabilities),
             probabilities=probabilities,
+            calibrated=predictive.calibrated if f.shape[1] else None,
             n_known=n_known,
-            n_unknown=n_unknown,
+            n_unknown=tokens.n_unknown,
             ids=tuple(corpus.ids),
             coding=self.coding,
             predictive=predictive if f.shape[1] else None,
@@ -336,8 +240,6 @@ class Predictor:
         """An array, or CSR where the corpus' are, in the model's order."""
         if not self.covariate_names:
             return None
-        if self.encoder is not None:
-            corpus = self.encoder.transform(corpus)
         if corpus.covariates is None:
             raise ValueError(
                 f"the model was fitted with covariates ({', '.join(self.covariate_names)}), "
@@ -354,139 +256,10 @@ class Predictor:
             )
         return corpus.covariates[:, [place[name] for name in self.covariate_names]]
 
-    def _known(self, corpus) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Tokens in the model's words, sorted within each document; offsets; tokens left out."""
-        if tuple(corpus.vocabulary) != self.vocabulary:
-            corpus = corpus.with_vocabulary(self.vocabulary)
-        words, offsets = corpus.words, corpus.offsets
-        n_unknown = np.array(corpus.n_unknown, dtype=np.int64)
-        usable = self._table.any(axis=1)
-        if not usable.all():
-            keep = usable[words]
-            running = np.concatenate([[0], np.cumsum(keep)])
-            kept = running[offsets]
-            n_unknown += np.diff(offsets) - np.diff(kept)
-            words, offsets = words[keep], kept
-        longest = np.diff(offsets).max(initial=0)
-        if longest > _LONGEST:
-            raise ValueError(
-                f"document {int(np.argmax(np.diff(offsets)))} has {longest} tokens, over the limit {_LONGEST}"
-            )
-        return np.ascontiguousarray(words, np.int32), np.ascontiguousarray(offsets, np.int64), n_unknown
-
-    def _keys(self, words, offsets) -> np.ndarray:
-        """The streams of documents: of model, seed and their sorted known words."""
-        secret = hashlib.blake2b(f"{self.digest} {self.seed}".encode(), digest_size=32).digest()
-        data = memoryview(words.astype("<i4", copy=False)).cast("B") if len(words) else b""
-        edges = (offsets * 4).tolist()
-        blake2b = hashlib.blake2b
-        digests = [
-            blake2b(data[a:b], digest_size=8, key=secret).digest()
-            for a, b in pairwise(edges)
-        ]
-        return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)
-
-    def _fold_in(self, words, offsets) -> np.ndarray:
-        n_documents = len(offsets) - 1
-        keys = self._keys(words, offsets)
-        zbar = np.empty((n_documents, self.n_topics))
-        for first in range(0, n_documents, _CHUNK):
-            last = min(first + _CHUNK, n_documents)
-            self._fold_in_some(words, offsets, keys, first, last, zbar)
-        return zbar
-
-    def _topic_draws(self, words, offsets, first: int, last: int) -> np.ndarray:
-        """The topic proportions at the end of each restart, float64 (R, last - first, K).
-
-        Those behind `_fold_in`'s mean, made again; the prior's mean where no word is known.
-        """
-        offsets = offsets[first : last + 1]
-        words, offsets = words[offsets[0] : offsets[-1]], offsets - offsets[0]
-        n = last - first
-        drawn = np.zeros((self.restarts, n, self.n_topics), np.float32)
-        zbar = np.empty((n, self.n_topics))
-        self._fold_in_some(words, offsets, self._keys(words, offsets), 0, n, zbar, drawn)
-        drawn = drawn.astype(float)
-        drawn[:, np.diff(offsets) == 0] = self.alpha / self.alpha.sum()
-        return drawn
-
-    def _fold_in_some(self, words, offsets, keys, first, last, zbar, drawn=None) -> None:
-        width = self._table.shape[1]
-        alpha = np.zeros(width, np.float32)
-        alpha[: self.n_topics] = self.alpha
-        if drawn is None:
-            drawn = np.empty((0, 0, self.n_topics), np.float32)
-        _compiled.fold_in(
-            words, offsets, self._table, alpha, keys, self.burn_in, self.passes, self.restarts, first, last,
-            aligned((4, width), np.float32), np.empty(max(1, np.diff(offsets).max(initial=0)), np.int32),
-            zbar, drawn,
-        )  # fmt: skip
-
-
-@dataclass(frozen=True, eq=False)
-class Prediction:
-    """What is predicted of D documents; row i is document i.
-
-    Attributes
-    ----------
-    zbar : float64 (D, K)
-        Topic proportions, the mean over kept passes; 0 for a document without known words.
-    theta : float64 (D, K)
-        The posterior mean of the topic distribution, (N_d zbar + alpha) / (N_d + sum of alpha): the
-        prior's mean for a document without known words.
-    f : float64 (D, C)
-        Linear predictors, averaged over kept draws; of the prior's mean for such a document.
-    labels : ndarray (D,) or (D, C), or None
-        Decisions, in the type of the labels that the model was fitted with: the class of the largest
-        probability where there are some; the mean of a real response, in the user's units.
-    probabilities : float64 (D, classes), or None
-        Where the loss has them, averaged over kept draws; one a class, or a label. They are scores, not
-        probabilities to rely on, where `calibrated` is not True.
-    n_known, n_unknown : int64 (D,)
-        Tokens used, and tokens left out. Where `n_known` is 0 the prior speaks, not the document.
-    ids : tuple of str
-    coding : Coding
-        Task and classes.
-    predictive : Predictive, or None
-        The distribution behind the labels.
-    """
-
-    zbar: np.ndarray
-    theta: np.ndarray
-    f: np.ndarray
-    labels: np.ndarray | None
-    probabilities: np.ndarray | None
-    n_known: np.ndarray
-    n_unknown: np.ndarray
-    ids: tuple[str, ...] = field(repr=False)
-    coding: Coding = field(repr=False)
-    predictive: Predictive | None = field(default=None, repr=False)
-
-    @property
-    def calibrated(self) -> bool | None:
-        """Whether probabilities and intervals are those of a likelihood; None where there are none."""
-        return None if self.predictive is None else self.predictive.calibrated
-
-    def interval(self, level: float = 0.9) -> np.ndarray:
-        """Equal-tailed predictive intervals of real responses, float64 (D, C, 2), in the user's units.
-
-        Parameters
-        ----------
-        level : float
-            The probability inside, between 0 and 1.
-
-        Returns
-        -------
-        ndarray
-            Lower and upper ends: quantiles of the mixture of the loss's distribution over kept draws of
-            weights and parameters, and over draws of the document's topics. The topics themselves are
-            taken as known (their mean), and so are the covariates.
-
-        Raises
-        ------
-        ValueError
-            Where the responses are classes, or the loss is no likelihood.
-        """
-        if self.predictive is None:
-            raise ValueError("these predictions have no intervals: no single model stands behind them")
-        return self.predictive.interval(level)
+    @cached_property
+    def fold_in(self) -> FoldIn:
+        """Topics of new documents."""
+        secret = f"{self.digest} {self.seed}"
+        return FoldIn(
+            self.phi, self.alpha, self.vocabulary, self.passes, self.burn_in, self.restarts, secret
+        )

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from plugsamp.checks import whole
+from plugsamp.concentration import Concentration
 from plugsamp.losses.base import Loss
 from plugsamp.losses.coding import Coding
 from plugsamp.losses.none import NoLoss
 from plugsamp.priors.base import WeightPrior
 from plugsamp.priors.normal import Normal
 from plugsamp.registry import resolve
+from plugsamp.topics.base import Dirichlet, TopicPrior
 
 
 @dataclass
@@ -31,6 +33,11 @@ class Model:
         An object, or a registered name for one with its default options. By default none: plain LDA,
         which leaves responses aside (`Chain` warns where a corpus has some).
     weights : WeightPrior or str
+    topics : TopicPrior or str
+        Of the topics' words: "dirichlet", with seed words, or spike and slab (`plugsamp.topics`).
+    learn_alpha, learn_beta : Concentration or str
+        Whether and how alpha and beta are learnt: "none", "slice" or "fixed_point", for more a
+        `plugsamp.concentration.Concentration`. The values given are where learning starts.
     intercept : bool, optional
         Whether the design has an intercept. By default: where the loss asks for one, or the corpus
         has covariates.
@@ -55,6 +62,9 @@ class Model:
     intercept: bool | None = None
     class_weight: dict | str | None = None
     standardise: bool = False
+    topics: TopicPrior | str | None = None
+    learn_alpha: Concentration | str = "none"
+    learn_beta: Concentration | str = "none"
 
     def __post_init__(self):
         self.n_topics = whole("n_topics", self.n_topics, 1, 65_535)
@@ -66,11 +76,33 @@ class Model:
         self.loss_given = self.loss is not None
         self.loss = resolve("losses", self.loss) if self.loss_given else NoLoss()
         self.weights = resolve("priors", self.weights) if self.weights is not None else Normal()
-        for name, kind in (("loss", Loss), ("weights", WeightPrior)):
+        self.topics = resolve("topics", self.topics) if self.topics is not None else Dirichlet()
+        for name, kind in (("loss", Loss), ("weights", WeightPrior), ("topics", TopicPrior)):
             if not isinstance(getattr(self, name), kind):
                 raise TypeError(f"{name} must be a {kind.__name__} or a name, not {getattr(self, name)!r}")
+        self._check_learning()
         if not isinstance(self.intercept, bool | np.bool_ | None):
             raise TypeError(f"intercept must be True, False or None, not {self.intercept!r}")
+        if not isinstance(self.standardise, bool | np.bool_):
+            raise TypeError(f"standardise must be True or False, not {self.standardise!r}")
+
+    def _check_learning(self) -> None:
+        for name in ("learn_alpha", "learn_beta"):
+            given = getattr(self, name)
+            if not isinstance(given, str | Concentration):
+                raise TypeError(f"{name} must be a Concentration or a method, not {given!r}")
+            try:
+                setattr(self, name, Concentration(given) if isinstance(given, str) else given)
+            except ValueError as error:
+                raise ValueError(f"{name}: {error}") from None
+        one_value = self.learn_alpha.method != "none" and self.learn_alpha.symmetric
+        if one_value and self.alpha.ndim and (self.alpha != self.alpha[0]).any():
+            raise ValueError("learn_alpha: symmetric starts at one number, and alpha is a vector")
+        if self.learn_beta.method != "none":
+            if self.beta.ndim:
+                raise ValueError("learn_beta starts at one number, and beta is a vector")
+            if self.topics.needs_phi:
+                raise ValueError(f"learn_beta does not go with {self.topics!r}")
 
     def coding(self, corpus) -> Coding:
         """The responses of a corpus, coded for the loss.

@@ -65,6 +65,7 @@ def _predictor_data(predictor: Predictor) -> tuple[dict, dict]:
         "burn_in": predictor.burn_in,
         "restarts": predictor.restarts,
         "seed": predictor.seed,
+        "source": predictor.source,
         "task": predictor.coding.task,
         "classes": encode_labels(predictor.coding.classes),
         "loss": plugin_record("losses", predictor.loss),
@@ -159,6 +160,7 @@ def _predictor_of(arrays: dict, content: dict, path) -> Predictor:
         burn_in=content["burn_in"],
         restarts=content["restarts"],
         seed=content["seed"],
+        source=content.get("source", "posterior"),
         encoder=_encoder_of(arrays, content.get("encoder"), path),
     )
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from plugsamp.dispatch import load
 from plugsamp.kernels.base import BlockReport
-from plugsamp.losses.base import BoundLoss
-from plugsamp.losses.coding import filled
 from plugsamp.random.draws import Purpose, stream, stream_key
+from plugsamp.responses import Responses
+from plugsamp.state import PAD
 from plugsamp.weights import GROUP, update_outputs
 
 _dirichlet = load("plugsamp.topics.dirichlet")
@@ -43,29 +43,19 @@ class Phases:
     ----------
     model, state, sampler
         The posterior, the arrays, and the token kernel at work on them.
-    y : ndarray (D, C) of float64
-        Coded responses, NaN where missing.
-    weight : ndarray (D, C) of float64, or None
-        How much each response counts (`plugsamp.response_weights`).
+    responses : Responses
     columns : Columns
-    parameters, prior_state : dict of arrays
-        What the chain holds of the loss and of the weight prior.
+    prior_state : dict of arrays
+        What the chain holds of the weight prior.
     seed : int
     method, passes
         The weight update, see `plugsamp.weights.update_outputs`.
     """
 
     def __init__(
-        self, model, state, sampler, y, weight, columns, parameters, prior_state, seed, method, passes
+        self, model, state, sampler, responses: Responses, columns, prior_state, seed, method, passes
     ):
-        self.model, self.state, self.sampler = model, state, sampler
-        self.loss = BoundLoss(model.loss, parameters)
-        self.missing = np.isnan(y)
-        if weight is not None:
-            self.missing |= weight == 0
-        self.any_missing = bool(self.missing.any())
-        self.y = filled(y, self.missing)
-        self.weight = weight if weight is None else np.where(self.missing, 1.0, weight)
+        self.model, self.state, self.sampler, self.responses = model, state, sampler, responses
         self.columns, self.prior_state = columns, prior_state
         self.seed, self.method, self.passes = seed, method, passes
         self.edges = document_blocks(state.offsets)
@@ -87,25 +77,19 @@ class Phases:
         """(kappa, omega) of a block of documents given f and y."""
         if not self.state.n_outputs:
             return
-        first, last = self.edges[block], self.edges[block + 1]
-        f = self.state.linear_predictor(first, last)
-        rng = stream(self.seed, Purpose.AUGMENT, sweep, block)
-        weight = None if self.weight is None else self.weight[first:last]
-        kappa, omega = self.loss.augment(f, self.y[first:last], rng, weight)
-        if self.any_missing:
-            kappa = np.where(self.missing[first:last], 0.0, kappa)
-            omega = np.where(self.missing[first:last], 0.0, omega)
-        self.state.kappa[first:last] = kappa
-        self.state.omega[first:last] = omega
+        f, rows = self._predictor(block)
+        drawn = self.responses.augment(f, stream(self.seed, Purpose.AUGMENT, sweep, block), rows)
+        self.state.kappa[rows], self.state.omega[rows] = drawn
 
     def loss_statistics(self, sweep: int, block: int) -> np.ndarray:
         """What the loss's own parameters need of a block of documents."""
-        first, last = self.edges[block], self.edges[block + 1]
-        f = self.state.linear_predictor(first, last)
-        weight = np.ones_like(f) if self.weight is None else self.weight[first:last]
-        weight = np.where(self.missing[first:last], 0.0, weight)
-        rng = stream(self.seed, Purpose.LOSS_STATISTICS, sweep, block)
-        return self.model.loss.statistics(f, self.y[first:last], weight, self.loss.parameters, rng)
+        f, rows = self._predictor(block)
+        return self.responses.statistics(f, stream(self.seed, Purpose.LOSS_STATISTICS, sweep, block), rows)
+
+    def _predictor(self, block: int) -> tuple[np.ndarray, slice]:
+        """f of a block of documents, and which they are."""
+        rows = slice(self.edges[block], self.edges[block + 1])
+        return self.state.linear_predictor(rows.start, rows.stop), rows
 
     def documents(self, sweep: int, block: int) -> BlockReport:
         """Augmentation, then topics of a block of documents (MODEL section 6)."""
@@ -115,6 +99,20 @@ class Phases:
         self.state.recount_documents(first, last)
         return report
 
+    @property
+    def n_topic_groups(self) -> int:
+        return -(-self.state.n_topics // PAD)
+
+    def inclusion(self, sweep: int, group: int) -> None:
+        """Which words are in the topics of a group, as 0 and 1 in phi, for the draw of phi that follows."""
+        state = self.state
+        columns = slice(group * PAD, min((group + 1) * PAD, state.n_topics))
+        included = (state.phi[:, columns] > 0).astype(np.uint8)
+        counts = np.ascontiguousarray(state.topic_word[:, columns])
+        rng = stream(self.seed, Purpose.INCLUSION, sweep, group)
+        self.model.topics.draw_included(included, counts, state.beta_prior, rng)
+        state.phi[:, columns] = included
+
     def phi(self, sweep: int, block: int) -> np.ndarray:
         """Unnormalised topic probabilities of a block of words; returns their sums, (K,)."""
         state = self.state
@@ -122,8 +120,9 @@ class Phases:
         totals = np.empty(state.n_topics)
         key = stream_key(self.seed, Purpose.PHI, sweep, block)
         _dirichlet.draw_gammas(
-            state.topic_word, state.beta, first, last, state.n_topics, state.phi, totals, key
-        )
+            state.topic_word, state.beta, first, last, state.n_topics, state.phi, totals, key,
+            state.masked,
+        )  # fmt: skip
         return totals
 
     def scale_phi(self, sweep: int, block: int) -> None:

@@ -38,7 +38,6 @@ class Predictive:
     loss : Loss
     eta : float64 (S, C, J)
     parameters : dict of arrays (S, C, ...)
-        Empty of a loss that has some: the weights came another way, and there is no distribution.
     coding : Coding
     topics : float64 (D, K)
         Mean proportions.
@@ -46,6 +45,8 @@ class Predictive:
     intercept : bool
     draw_topics : callable (first, last) -> float64 (R, last - first, K)
         Draws of the proportions of documents first:last, the same at each call.
+    source : {"posterior", "weighted", "estimate"}
+        See `plugsamp.inference.Predictor`.
     """
 
     def __init__(
@@ -58,12 +59,13 @@ class Predictive:
         covariates,
         intercept: bool,
         draw_topics: Callable[[int, int], np.ndarray],
+        source: str,
     ):
         self.loss, self.eta, self.coding = loss, eta, coding
         self.topics, self.covariates, self.intercept = topics, covariates, intercept
         self.draw_topics = draw_topics
         self._intervals: dict[float, np.ndarray] = {}
-        self.known = bool(parameters) or not loss.start(coding.n_outputs)
+        self.source, self.known = source, source != "estimate"
         self.bound = [BoundLoss(loss, {k: v[s] for k, v in parameters.items()}) for s in range(len(eta))]
         self.features = DocumentFeatures(topics, covariates, intercept)
 
@@ -103,10 +105,10 @@ class Predictive:
             found = bound.cdf(example, example)
         else:
             found = bound.probabilities(example, self.coding)
-        return None if found is None else bool(self.loss.calibrated)
+        return None if found is None else self.source == "posterior" and bool(self.loss.calibrated)
 
     def interval(self, level: float) -> np.ndarray:
-        """Equal-tailed intervals, float64 (D, C, 2); see `plugsamp.inference.Prediction.interval`."""
+        """Equal-tailed intervals, float64 (D, C, 2); see `plugsamp.prediction.Prediction.interval`."""
         if not (is_number(level) and 0 < level < 1):
             raise ValueError(f"level must lie between 0 and 1, not {level!r}")
         if self.coding.task not in ("real", "count"):

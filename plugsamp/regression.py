@@ -14,10 +14,11 @@ import numpy as np
 from plugsamp.blas import single_thread
 from plugsamp.columns import Columns
 from plugsamp.design import Design
-from plugsamp.losses.base import BoundLoss, Loss
-from plugsamp.losses.coding import Coding, filled
+from plugsamp.losses.base import Loss
+from plugsamp.losses.coding import Coding
 from plugsamp.priors.base import WeightPrior
 from plugsamp.random.draws import Purpose, stream
+from plugsamp.responses import Responses
 from plugsamp.weights import update_outputs
 
 
@@ -91,26 +92,18 @@ def sample(
         The loss's own.
     """
     design, columns = features.design(), features.columns
-    missing = np.isnan(coding.y)
-    if weight is not None:
-        missing |= weight == 0
-        weight = np.where(missing, 1.0, weight)
-    y = filled(coding.y, missing)
-    observed = np.where(missing, 0.0, 1.0 if weight is None else weight)
     n_outputs = coding.n_outputs
-    bound = BoundLoss(loss, loss.start(n_outputs))
+    responses = Responses(loss, coding.y, weight)
     state = prior.start(n_outputs, columns)
     eta = np.zeros((n_outputs, len(columns)))
     draws, parameters = [], []
     with single_thread():
         for sweep in range(1, sweeps + 1):
             f = design.predictor(eta)
-            if bound.parameters:
-                rng = stream(seed, Purpose.LOSS_STATISTICS, sweep, 0)
-                total = loss.statistics(f, y, observed, bound.parameters, rng)
-                loss.update(bound.parameters, total, stream(seed, Purpose.LOSS, sweep))
-            kappa, omega = bound.augment(f, y, stream(seed, Purpose.AUGMENT, sweep, 0), weight)
-            kappa, omega = np.where(missing, 0.0, kappa), np.where(missing, 0.0, omega)
+            if responses.parameters:
+                total = responses.statistics(f, stream(seed, Purpose.LOSS_STATISTICS, sweep, 0))
+                responses.update(total, stream(seed, Purpose.LOSS, sweep))
+            kappa, omega = responses.augment(f, stream(seed, Purpose.AUGMENT, sweep, 0))
             update_outputs(
                 design, kappa, omega, eta, range(n_outputs), prior, state, columns, seed, sweep,
                 method=method, passes=passes,
@@ -119,7 +112,7 @@ def sample(
                 prior.update(state, c, columns, eta[c], stream(seed, Purpose.SHRINKAGE, sweep, c))
             if sweep in kept:
                 draws.append(eta.copy())
-                parameters.append({name: value.copy() for name, value in bound.parameters.items()})
+                parameters.append({name: value.copy() for name, value in responses.parameters.items()})
     return np.array(draws), parameters
 
 

@@ -66,6 +66,24 @@ def _strict(value, where: str, found: list[str]):
     return value
 
 
+def write_topics(path, columns: Mapping[str, np.ndarray], words) -> None:
+    """topics.csv: a row a topic, in the order of their numbers.
+
+    Parameters
+    ----------
+    columns : mapping of str to array (K,)
+        See `plugsamp.diagnostics.topic_table`.
+    words : sequence of K lists of str
+        Most probable first.
+    """
+    with open(path, "w", newline="", encoding="utf-8", errors="backslashreplace") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["topic", *columns, "words"])
+        for k, best in enumerate(words):
+            numbers = [values[k].item() for values in columns.values()]
+            writer.writerow([k, *(repr(v) for v in numbers), " ".join(best)])
+
+
 def write_predictions(
     path,
     ids,

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy import sparse
 
 from plugsamp import topic_counts as _counts
 
 #: Rows of topics are padded to this many floats, one cache line.
 PAD = 16
+
+#: Words of which topic probabilities are in memory at once.
+ROWS = 1024
 
 
 def padded(n: int) -> int:
@@ -42,6 +46,11 @@ class State:
         n_dk, sparse: document d has ``sizes[d]`` entries from ``offsets[d]`` on.
     phi : float32 (V, stride), or None where the topics are integrated out
     alpha : float32 (stride,), beta : float32 (V,)
+        As the token kernels see the priors; ``alpha_prior`` (K,) and ``beta_prior`` (V,) are in float64.
+    pseudo_words, pseudo_topics : int32 (S,)
+        Pseudo-tokens of the topic prior, which `topic_word` and `topic_totals` hold as well.
+    masked : bool
+        Whether cells of phi are 0 because the topic prior has left the word out of the topic.
     eta : float64 (C, J)
         The weights: topics, then covariates, then the intercept.
     eta_by_topic : float32 (K, C padded); eta_by_output : float32 (C, stride)
@@ -65,12 +74,13 @@ class State:
         self.doc_topics = np.zeros(n_tokens, np.uint16)
         self.doc_counts = np.zeros(n_tokens, np.int32)
         self.phi = aligned((self.n_words, self.stride), np.float32) if partial else None
-        self.alpha = aligned(self.stride, np.float32)
-        self.alpha[: self.n_topics] = model.alpha_vector()
-        self.alpha_sum = float(model.alpha_vector().sum())
-        beta = model.beta_vector(self.n_words)
-        self.beta = beta.astype(np.float32)
-        self.beta_sum = float(beta.sum())
+        self.masked = model.topics.needs_phi
+        if self.masked:
+            self.phi[:, : self.n_topics] = 1.0
+        self.alpha, self.beta = aligned(self.stride, np.float32), np.empty(self.n_words, np.float32)
+        self.set_priors(model.alpha_vector(), model.beta_vector(self.n_words))
+        pseudo = model.topics.pseudo_tokens(corpus.vocabulary, self.n_topics)
+        self.pseudo_words, self.pseudo_topics = (np.asarray(a, np.int32) for a in pseudo)
         self.eta = np.zeros((n_outputs, design_columns))
         self.eta_by_topic = aligned((self.n_topics, padded(n_outputs)), np.float32)
         self.eta_by_output = aligned((n_outputs, self.stride), np.float32)
@@ -82,6 +92,7 @@ class State:
     def topic_word(self) -> np.ndarray:
         if self._behind:
             _counts.count_words(self.words, self.z, self._topic_word)
+            np.add.at(self._topic_word, (self.pseudo_words, self.pseudo_topics), 1)
             self._behind = False
         return self._topic_word
 
@@ -89,11 +100,49 @@ class State:
         """Say that z has changed and `topic_word` has not: for kernels that keep word counts of their own."""
         self._behind = True
 
+    def set_priors(self, alpha: np.ndarray | None = None, beta: np.ndarray | None = None) -> None:
+        """Change the Dirichlet priors, in place for those who hold the arrays."""
+        if alpha is not None:
+            self.alpha_prior = np.array(alpha, float)
+            self.alpha[: self.n_topics] = alpha
+            self.alpha_sum = float(self.alpha_prior.sum())
+        if beta is not None:
+            self.beta_prior = np.array(beta, float)
+            self.beta[:] = beta
+            self.beta_sum = float(self.beta_prior.sum())
+
     def recount(self) -> None:
-        """All counts from z."""
+        """All counts from z and the pseudo-tokens."""
         self.leave_topic_word()
         self.topic_totals[:] = np.bincount(self.z, minlength=self.stride)
+        np.add.at(self.topic_totals, self.pseudo_topics, 1)
         self.recount_documents(0, self.n_documents)
+
+    def pseudo_counts(self) -> tuple[sparse.csr_array, np.ndarray]:
+        """The pseudo-tokens as counts: (V, K), and their sums (K,)."""
+        shape = (self.n_words, self.n_topics)
+        ones = np.ones(len(self.pseudo_words), np.int64)
+        table = sparse.coo_array((ones, (self.pseudo_words, self.pseudo_topics)), shape=shape).tocsr()
+        return table, np.bincount(self.pseudo_topics, minlength=self.n_topics)
+
+    def included(self, rows: slice = slice(None)) -> np.ndarray:
+        """Which words are in which topics, bool (rows, K)."""
+        return self.phi[rows, : self.n_topics] > 0
+
+    def topic_masses(self) -> np.ndarray:
+        """n_k plus the prior's mass, (K,)."""
+        totals = self.topic_totals[: self.n_topics].astype(float)
+        if not self.masked:
+            return totals + self.beta_sum
+        for first in range(0, self.n_words, ROWS):
+            rows = slice(first, first + ROWS)
+            totals += self.beta_prior[rows] @ self.included(rows)
+        return totals
+
+    def word_masses(self, rows: slice = slice(None)) -> np.ndarray:
+        """n_kw plus the prior's mass, float64 (rows, K)."""
+        masses = self.topic_word[rows, : self.n_topics] + self.beta_prior[rows, None]
+        return masses * self.included(rows) if self.masked else masses
 
     def recount_documents(self, first: int, last: int) -> None:
         """n_dk of documents first:last from z."""

@@ -77,6 +77,7 @@ def plain_table(rows: Sequence[Topic], width: int = 100) -> str:
     classes = [[f"{w:+.2f} {one_line(n)}" for n, w in t.speaks_for] for t in rows]
     longest = max((len(text) for cell in classes for text in cell), default=0)
     column = min(longest, max(width // 3, 12))
+    classes = [[clipped(text, column) for text in cell] for cell in classes]
     head = f"{'topic':>5} {'share':>6}  "
     title = head + (f"{'speaks for':{column}}  words" if column else "words")
     lines = [title[:width]]
@@ -84,7 +85,7 @@ def plain_table(rows: Sequence[Topic], width: int = 100) -> str:
         left = f"{topic.index:5d} {topic.share:6.1%}  "
         room = max(width - len(left) - (column + 2 if column else 0), 10)
         words = textwrap.wrap(" ".join(one_line(w) for w in topic.words), room) or [""]
-        cell = [line for text in spoken for line in textwrap.wrap(text, column)] or [""]
+        cell = spoken or [""]
         for i in range(max(len(words), len(cell))):
             start = left if i == 0 else " " * len(left)
             middle = f"{cell[i] if i < len(cell) else '':{column}}  " if column else ""
@@ -100,8 +101,9 @@ def rich_table(rows: Sequence[Topic], width: int):
     table = Table(box=None, pad_edge=False, width=width, header_style="bold")
     table.add_column("topic", justify="right")
     table.add_column("share", justify="right")
+    column = max(width // 3, 12)
     if any(t.speaks_for for t in rows):
-        table.add_column("speaks for", max_width=max(width // 3, 12))
+        table.add_column("speaks for", max_width=column)
     table.add_column("words")
     for topic in rows:
         cells = [Text(str(topic.index)), Text(f"{topic.share:.1%}")]
@@ -109,7 +111,9 @@ def rich_table(rows: Sequence[Topic], width: int):
             spoken = Text()
             for i, (name, weight) in enumerate(topic.speaks_for):
                 style = "green" if weight > 0 else "red"
-                spoken.append(f"{chr(10) * (i > 0)}{weight:+.2f} ", style=style).append(one_line(name))
+                before = f"{weight:+.2f} "
+                name = clipped(one_line(name), column - len(before))
+                spoken.append(chr(10) * (i > 0) + before, style=style).append(name)
             cells.append(spoken)
         table.add_row(*cells, Text(" ".join(one_line(w) for w in topic.words)))
     return table
@@ -118,3 +122,8 @@ def rich_table(rows: Sequence[Topic], width: int):
 def one_line(text: str) -> str:
     """A word or label with whatever would disturb a terminal written out."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(text))
+
+
+def clipped(text: str, width: int) -> str:
+    """A text of at most `width` characters, its end left out where it is longer."""
+    return text if len(text) <= width else text[: max(width - 1, 0)] + "…"

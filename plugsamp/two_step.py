@@ -81,7 +81,7 @@ def second_step(
     intercept = model.has_intercept(covariates is not None) if same else True
     features = regression.Features(zbar, covariates, intercept)
     weight = response_weights(corpus.weights, model.class_weight, coding)
-    parameters = {}
+    parameters, source = {}, "estimate"
     if same:
         model.check_weighted(weight)
         kept = frozenset(range(step.sweeps, step.sweeps // 2, -1))
@@ -90,6 +90,7 @@ def second_step(
             sweeps=step.sweeps, kept=kept, seed=seed, method=method, passes=passes,
         )  # fmt: skip
         parameters = {name: np.array([p[name] for p in drawn]) for name in drawn[0]}
+        source = "posterior" if weight is None else "weighted"
     else:
         eta = regression.fit_linear(features, coding, step.regression, step.cost, weight, seed)
     return replace(
@@ -99,5 +100,6 @@ def second_step(
         coding=replace(coding, y=np.empty((0, coding.n_outputs))),
         covariate_names=() if covariates is None else tuple(corpus.covariate_names),
         intercept=intercept,
-        **({"parameters": parameters} if parameters else {}),
+        parameters=parameters,
+        source=source,
     )

@@ -12,13 +12,11 @@ from plugsamp.diagnostics import (
     coherence,
     document_entropy,
     log_documents,
-    log_responses,
     log_topics,
     sparsity,
     supervised_effect,
     top_words,
 )
-from plugsamp.losses.hinge import Hinge
 
 
 def log_beta(x):
@@ -46,12 +44,6 @@ def test_log_topics_with_padding(beta):
     expected = sum(log_beta(n + full) - log_beta(full) for n in counts.T)
     assert log_topics(padded, counts.sum(0), beta) == pytest.approx(expected, rel=1e-12)
     assert log_topics(counts, counts.sum(0), beta) == pytest.approx(expected, rel=1e-12)
-
-
-def test_log_responses_leaves_missing_out():
-    y = np.array([[1.0, np.nan], [-1.0, 1.0]])
-    f = np.array([[0.5, 9.0], [0.0, 2.0]])
-    assert log_responses(Hinge(cost=3.0), y, f) == pytest.approx(-2 * 3 * (0.5 + 1.0 + 0.0))
 
 
 def test_sparsity():

@@ -96,6 +96,26 @@ def test_a_saved_ensemble_predicts_to_the_bit(scheme, tmp_path):
     assert ours.f.shape == (37, 3)
     if scheme == "ovr":
         assert np.allclose(ours.probabilities.sum(axis=1), 1.0)
+        # what is decided is what is most probable, and no likelihood has the sum 1
+        assert ours.labels.tolist() == (10 * (1 + np.argmax(ours.probabilities, axis=1))).tolist()
+        assert ours.calibrated is False
+    else:
+        assert ours.calibrated is None
+
+
+def test_covariates_of_new_documents_are_made_once(monkeypatch):
+    from plugsamp.covariates.encoder import Encoder
+
+    train = corpus(LABELS)
+    covariates = ps.Covariates(words="tfidf")
+    model = ps.Model(3, loss="logistic")
+    predictor = ps.fit(train, model, sweeps=4, multiclass="ovr", covariates=covariates, n_jobs=2).predictor
+    made, transform = [], Encoder.transform
+    monkeypatch.setattr(Encoder, "transform", lambda self, c: made.append(c) or transform(self, c))
+    found = predictor.predict(train)
+    assert len(made) == 1
+    alone = np.hstack([member.predict(train).f for member in predictor.members])
+    np.testing.assert_array_equal(found.f, alone)
 
 
 def test_weights_of_classes_reach_every_model():

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from plugsamp.corpus import Corpus
-from plugsamp.inference import PosteriorKeeper, Predictor
+from plugsamp.inference import Predictor
+from plugsamp.keeper import PosteriorKeeper
 from plugsamp.losses.coding import Coding
 from plugsamp.losses.hinge import Hinge
 from plugsamp.losses.none import NoLoss

@@ -49,6 +49,13 @@ def test_what_is_no_whole_number(corpus, value):
         ps.Chain(corpus, ps.Model(2), weight_passes=value)
 
 
+@pytest.mark.parametrize("name", ["intercept", "standardise"])
+def test_switches_are_true_or_false(name):
+    for value in ("no", 1, 0.0):
+        with pytest.raises(TypeError, match=f"{name} must be True"):
+            ps.Model(2, **{name: value})
+
+
 @pytest.mark.parametrize("name", ["alpha", "beta"])
 @pytest.mark.parametrize("value", ["0.1", None, [1, "a"], 1j, True, [[1], [1, 2]]])
 def test_priors_that_are_no_numbers(name, value):

@@ -142,3 +142,17 @@ def test_kept_sweeps_end_with_the_last(sweeps, burn_in, thin, kept):
 def test_what_leaves_no_draw_is_refused(arguments):
     with pytest.raises(ValueError, match=r"sweeps|burn_in|thin"):
         kept_sweeps(*arguments)
+
+
+def test_labels_that_are_dates_survive(tmp_path):
+    from datetime import date
+
+    import plugsamp as ps
+
+    labels = [date(2020, 1, 1), date(2021, 1, 1)] * 3
+    counts = np.random.default_rng(0).poisson(1.0, (6, 5)) + 1
+    train, new = ps.Corpus.from_counts(counts, responses=labels), ps.Corpus.from_counts(counts)
+    predictor = ps.fit(train, ps.Model(2, loss="hinge"), sweeps=4).predictor
+    found = ps.load_model(ps.save_model(tmp_path / "model", predictor)).predict(new).labels
+    assert found.tolist() == predictor.predict(new).labels.tolist()
+    assert {type(v) for v in found.tolist()} == {date}

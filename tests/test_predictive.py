@@ -11,7 +11,8 @@ from scipy import integrate, stats
 from plugsamp.corpus import Corpus
 from plugsamp.evaluation import evaluate
 from plugsamp.fitting import fit
-from plugsamp.inference import PosteriorKeeper, Predictor
+from plugsamp.inference import Predictor
+from plugsamp.keeper import PosteriorKeeper
 from plugsamp.losses import Gaussian, Hinge, Logistic, Probit
 from plugsamp.losses.base import Loss
 from plugsamp.losses.coding import Coding, code_real
@@ -237,10 +238,14 @@ def test_parameters_are_kept_checked_and_in_the_digest(tmp_path):
 
 
 def test_weights_of_another_regression_have_labels_alone():
-    bare = predictor(parameters={})
+    bare = predictor(parameters={}, source="estimate")
     found = bare.predict(documents())
     assert found.calibrated is None
     np.testing.assert_array_equal(found.labels, found.f)
+    with pytest.raises(ValueError, match="has the parameters variance, given are none"):
+        predictor(parameters={})
+    with pytest.raises(ValueError, match="source must be one of posterior, weighted, estimate, not 'guess'"):
+        predictor(source="guess")
 
 
 def test_a_keeper_copies_the_parameters():

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import stat
+from datetime import UTC, date, datetime
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -173,7 +175,11 @@ def test_the_wrong_kind_and_no_folder(folder, tmp_path):
 
 @pytest.mark.parametrize(
     "labels",
-    [["a", "b"], [0, 1, 2**60], [False, True], [0.1, 1e300], [np.int64(3), np.int64(4)], [np.True_], []],
+    [
+        ["a", "b"], [0, 1, 2**60], [False, True], [0.1, 1e300], [np.int64(3), np.int64(4)], [np.True_], [],
+        [b"\x00\xff", b""], [date(2020, 2, 29), date(1, 1, 1)], [Decimal("1.10"), Decimal("-1E+50")],
+        [datetime(2020, 1, 2, 3, 4, 5, 6), datetime(2020, 1, 2, tzinfo=UTC)],
+    ],
 )
 def test_labels_come_back_as_they_were(labels):
     back = storage.decode_labels(json.loads(json.dumps(storage.encode_labels(labels))))
@@ -182,7 +188,7 @@ def test_labels_come_back_as_they_were(labels):
     assert [type(v) for v in back.tolist()] == [type(v) for v in plain]
 
 
-@pytest.mark.parametrize("labels", [["a", 1], [None], [b"bytes"], [(1,)]])
+@pytest.mark.parametrize("labels", [["a", 1], [None], [(1,)], [1j], [date(2020, 1, 1), datetime(2020, 1, 1)]])
 def test_other_labels_are_refused(labels):
     with pytest.raises(StorageError, match="can be kept"):
         storage.encode_labels(labels)
@@ -194,3 +200,14 @@ def test_a_folder_in_the_place_of_a_file(folder, name):
     (folder / name).mkdir()
     with pytest.raises(StorageError, match=f"{name} cannot be read"):
         read_folder(folder, "model")
+
+
+@pytest.mark.parametrize(
+    "encoded",
+    [{"type": "date", "values": ["2020-13-01"]}, {"type": "bytes", "values": ["0g"]},
+     {"type": "Decimal", "values": ["1.x"]}, {"type": "Decimal", "values": [1]},
+     {"type": "set", "values": []}],
+)  # fmt: skip
+def test_damaged_labels_are_refused(encoded):
+    with pytest.raises(StorageError, match="cannot be read"):
+        storage.decode_labels(encoded)

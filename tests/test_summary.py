@@ -56,6 +56,13 @@ def test_no_line_is_wider_than_the_terminal(width):
     assert "a long" in text
 
 
+def test_a_long_class_name_takes_one_line():
+    name = "a.very.long.class.name.in.several.parts.of.which.the.end.is.left.out"
+    rows = topics(PHI, [1, 1], np.array([[1.0, -1.0]]), coding("binary", ["b", name]), WORDS)
+    assert len(plain_table(rows, 100).split("\n")) == 3
+    assert "+1.00 a.very.long.class.name.in.…" in plain_table(rows, 100)
+
+
 def test_control_characters_are_written_out():
     rows = topics(PHI, [1, 1], np.zeros((0, 2)), coding("none", []), ("tab\t", "new\nline", "\x1b[31mred"))
     text = plain_table(rows, 100)

@@ -119,3 +119,25 @@ def test_what_does_not_fit_is_said(loss, step, message):
 def test_a_way_that_does_not_exist():
     with pytest.raises(ValueError, match="joint or two_step, not 'both'"):
         ps.fit(corpus(), ps.Model(2, loss="hinge"), sweeps=4, supervised="both")
+
+
+@pytest.mark.parametrize("loss", [ps.losses.Logistic(cost=1.0), ps.losses.Probit()])
+def test_only_the_same_regression_gives_probabilities(loss):
+    """Margins of a linear model are no linear predictors of the loss, so nothing calibrates them."""
+    train = corpus()
+    found = {}
+    for name in ("same", "linear_svc", "logistic_regression"):
+        step = SecondStep(name, sweeps=20)
+        fit = ps.fit(train, ps.Model(2, loss=loss), sweeps=10, supervised="two_step", second_step=step)
+        prediction = fit.predictor.predict(train)
+        found[name] = prediction.calibrated, prediction.probabilities is not None
+    assert found == {"same": (True, True), "linear_svc": (None, False), "logistic_regression": (None, False)}
+
+
+def test_weighted_documents_leave_scores():
+    """psi to a power is no likelihood, in the second step as in a joint model."""
+    train = corpus().with_weights(np.where(np.arange(60) < 30, 1.0, 2.0))
+    model = ps.Model(2, loss=ps.losses.Logistic(cost=1.0))
+    for options in ({}, {"supervised": "two_step", "second_step": SecondStep(sweeps=20)}):
+        prediction = ps.fit(train, model, sweeps=10, **options).predictor.predict(train)
+        assert prediction.calibrated is False and prediction.probabilities is not None

@@ -16,6 +16,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from plugsamp import hydra_source, options, registry
 from plugsamp.commands import hydra_app
+from plugsamp.concentration import Concentration
 from plugsamp.covariates.options import Covariates
 from plugsamp.second_step import SecondStep
 
@@ -53,6 +54,8 @@ class Settings:
     alpha: float | list[float]
     alpha_sum: float | None
     beta: float | list[float]
+    learn_alpha: dict
+    learn_beta: dict
     intercept: bool | None
     standardise: bool
     supervised: str
@@ -88,6 +91,8 @@ class Settings:
         settings = cls(**_checked(cls, "", own, list(hydra_source.CONFIG_GROUPS)))
         settings.predict = Predict(**_checked(Predict, "predict.", settings.predict))
         settings.covariates = Covariates(**_checked(Covariates, "covariates.", settings.covariates))
+        settings.learn_alpha = _learning("learn_alpha", settings.learn_alpha)
+        settings.learn_beta = _learning("learn_beta", {**settings.learn_beta, "symmetric": True})
         settings.second_step = SecondStep(**_checked(SecondStep, "second_step.", settings.second_step))
         return settings
 
@@ -97,10 +102,20 @@ class Settings:
             "n_topics": self.n_topics,
             "alpha": alpha,
             "beta": self.beta,
+            "learn_alpha": self.learn_alpha,
+            "learn_beta": self.learn_beta,
             "intercept": self.intercept,
             "standardise": self.standardise,
             "class_weight": self.class_weight,
         }
+
+
+def _learning(name: str, given: dict) -> Concentration:
+    values = _checked(Concentration, f"{name}.", given)
+    try:
+        return Concentration(**values)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
 
 
 def _checked(cls, prefix: str, given: dict, others=()) -> dict:

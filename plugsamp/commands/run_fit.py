@@ -15,6 +15,7 @@ import numpy as np
 
 from plugsamp.checks import whole
 from plugsamp.commands.hydra_app import Interrupted
+from plugsamp.diagnostics import sparsity, top_words, topic_table
 from plugsamp.errors import InputWarning
 from plugsamp.evaluation import evaluate
 from plugsamp.fitting import Fit, check_scheme, fit, kept_sweeps
@@ -23,7 +24,7 @@ from plugsamp.model import Model
 from plugsamp.models import save_model
 from plugsamp.progress import Progress, duration, quantity
 from plugsamp.readers.base import Wanted
-from plugsamp.runfolder import TraceFile, write_json, write_predictions
+from plugsamp.runfolder import TraceFile, write_json, write_predictions, write_topics
 from plugsamp.separate import SeparateFit
 from plugsamp.summary import plain_table, rich_table, topics
 from plugsamp.weights import check_update
@@ -55,7 +56,8 @@ def check(settings, chosen: Mapping) -> Model:
         )
     if settings.predict.restarts < 1:
         raise ValueError(f"predict.restarts must be 1 or more, not {settings.predict.restarts}")
-    return Model(**settings.model_options(), loss=chosen["loss"], weights=chosen["weights"])
+    parts = {name: chosen[name] for name in ("loss", "weights", "topics")}
+    return Model(**settings.model_options(), **parts)
 
 
 def run(settings, chosen: Mapping, model: Model, folder: Path) -> float | None:
@@ -75,16 +77,25 @@ def run(settings, chosen: Mapping, model: Model, folder: Path) -> float | None:
     if settings.save_model:
         save_model(folder / "model", predictor, model, overwrite=settings.overwrite)
     trained = evaluate(predictor, train)
-    tested = evaluate(predictor, test) if test is not None else None
+    tested = evaluate(predictor, test, held_out=True) if test is not None else None
     metrics = metrics_of(settings, train, result, trained, tested)
     write_json(folder / "metrics.json", metrics)
     if tested is not None:
         write_predictions(folder / "predictions.csv", **tested.table())
+    if isinstance(result, Fit):
+        write_topics(folder / "topics.csv", *topic_rows(result, predictor, train, settings.top_words))
     tables = tables_of(result, predictor, settings.top_words)
     text = "\n\n".join(f"{title}\n{plain_table(rows, 160)}".lstrip("\n") for title, rows in tables)
     (folder / "topics.txt").write_text(text + "\n", encoding="utf-8", errors="replace")
     show(result, trained, tested, tables, folder)
     return metrics["main"]
+
+
+def topic_rows(result: Fit, predictor, train, n_words: int) -> tuple[dict, list[list[str]]]:
+    """Columns and words of topics.csv."""
+    columns = topic_table(result.chain, predictor.phi, predictor.eta.mean(axis=0), train.counts())
+    best = top_words(predictor.phi, n_words)
+    return columns, [[predictor.vocabulary[w] for w in row] for row in best]
 
 
 def tables_of(result: Fit | SeparateFit, predictor, n_words: int) -> list[tuple[str, list]]:
@@ -167,6 +178,11 @@ def metrics_of(settings, train, result: Fit | SeparateFit, trained, tested) -> d
         name = "log_joint_words_per_token"
     else:
         name = f"{'test' if tested is not None else 'train'}_{best.main_name}"
+    shape = {}
+    if isinstance(result, Fit):
+        shape["sparsity"] = sparsity(result.chain.counts.doc_topic, result.chain.counts.topic_word)
+        last = result.trace[-1]
+        shape["acceptance"] = {k.partition("_")[2]: v for k, v in last.items() if k.startswith("acceptance_")}
     return {
         "main": main,
         "main_name": name,
@@ -180,6 +196,7 @@ def metrics_of(settings, train, result: Fit | SeparateFit, trained, tested) -> d
         "n_words": train.n_words,
         "n_tokens": train.n_tokens,
         "seed": settings.seed,
+        **shape,
         "corpus_digest": train.digest(),
         "versions": {
             "python": platform.python_version(),

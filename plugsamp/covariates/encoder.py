@@ -68,7 +68,11 @@ class Encoder:
         """The covariates of documents, float64 (D, P), an array or CSR (`sparse`)."""
         parts = [part.transform(corpus) for part in self._parts]
         if self.sparse:
-            return sp.csr_array(sp.hstack(list(map(sp.csr_array, parts)), format="csr"))
+            joined = sp.csr_array(sp.hstack(list(map(sp.csr_array, parts)), format="csr"))
+            if max(joined.nnz, *joined.shape) < 2**31:  # some solvers of scikit-learn refuse longer indices
+                joined.indices = joined.indices.astype(np.int32, copy=False)
+                joined.indptr = joined.indptr.astype(np.int32, copy=False)
+            return joined
         if not parts:
             return np.empty((corpus.n_documents, 0))
         return np.hstack([part.toarray() if sp.issparse(part) else part for part in parts])

@@ -41,8 +41,17 @@ class SparseLDA(Kernel):
 class _SparseSampler(Sampler):
     def __init__(self, kernel: SparseLDA, state: State):
         self.kernel, self.state = kernel, state
-        self.words = WordTopics(state.words, state.n_words, state.n_topics, state.stride)
+        self.words = self._room()
         self.version = None  # of the state's z that `words` counts
+
+    def _room(self) -> WordTopics:
+        s = self.state
+        return WordTopics(_joined(s.words, s.pseudo_words), s.n_words, s.n_topics, s.stride)
+
+    def _count(self, words: WordTopics) -> None:
+        """Tokens and pseudo-tokens."""
+        s = self.state
+        words.count(_joined(s.words, s.pseudo_words), _joined(s.z, s.pseudo_topics), s.beta)
 
     def _call(self, words, first, last, key, **options):
         s = self.state
@@ -55,8 +64,9 @@ class _SparseSampler(Sampler):
         if self.kernel.start == "random":
             return False
         if first == 0:
-            self.words.clear(self.state.beta)
-            self.state.topic_totals[:] = 0
+            s = self.state
+            self.words.count(s.pseudo_words, s.pseudo_topics.astype(s.z.dtype), s.beta)
+            s.topic_totals[:] = np.bincount(s.pseudo_topics, minlength=s.stride)
             self._arranged = 0
         begin = int(self.state.offsets[first])
         if begin > 1.5 * self._arranged:  # shapes change with the logarithm of what there is
@@ -69,7 +79,7 @@ class _SparseSampler(Sampler):
 
     def refresh(self, seed: int, sweep: int) -> None:
         if self.version != self.state.version:
-            self.words.count(self.state.z, self.state.beta)
+            self._count(self.words)
             self.version = self.state.version
         self.words.arrange(self.state.beta)
 
@@ -80,8 +90,8 @@ class _SparseSampler(Sampler):
     def probe(self, document: int, position: int, draws: int = 0, key: int = 0):
         """The conditional (K,) of a token, and how often each topic came in so many draws (K,)."""
         state = self.state
-        words = WordTopics(state.words, state.n_words, state.n_topics, state.stride)
-        words.count(state.z, state.beta)
+        words = self._room()
+        self._count(words)
         out, drawn = np.empty(state.n_topics), np.zeros(state.n_topics, np.int64)
         self._call(words, document, document + 1, key, probe=position, out=out, drawn=drawn, draws=draws)
         return out, drawn
@@ -92,3 +102,7 @@ class _SparseSampler(Sampler):
             with held_at(self.state, int(self.state.offsets[document]) + position, k):
                 rows.append(self.probe(document, position)[0])
         return np.array(rows)
+
+
+def _joined(tokens: np.ndarray, pseudo: np.ndarray) -> np.ndarray:
+    return np.concatenate([tokens, pseudo.astype(tokens.dtype)]) if len(pseudo) else tokens

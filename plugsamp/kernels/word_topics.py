@@ -20,7 +20,7 @@ class WordTopics:
     Parameters
     ----------
     words : int32 (N,)
-        The corpus.
+        Every token that may be counted: how often a word occurs decides on its room.
     n_words, n_topics, stride : int
     narrow, wide : int
         Bits of the two classes of cells; smaller ones make tests of large counts small.
@@ -34,7 +34,7 @@ class WordTopics:
     """
 
     def __init__(self, words, n_words, n_topics, stride, narrow=16, wide=32):
-        self.words, self.n_topics, self.stride = words, n_topics, stride
+        self.n_topics, self.stride = n_topics, stride
         self.bits = int(n_topics).bit_length()  # one value is left for the padding
         frequency = np.bincount(words, minlength=n_words)
         self.lists = np.zeros(max(n_words, 1), WORD)
@@ -57,11 +57,11 @@ class WordTopics:
         self.lists["beta"][: len(beta)] = beta
         _cells.clear(self.lists.view(np.uint8), self.cells, self.n_topics, self.stride, self.units, len(beta))
 
-    def count(self, z, beta) -> None:
-        """Count z (N,) anew."""
+    def count(self, words, z, beta) -> None:
+        """Count tokens of words with topics z, and nothing else."""
         self.clear(beta)
-        order = np.argsort(self.words, kind="stable")
-        edges = np.searchsorted(self.words[order], np.arange(len(beta) + 1))
+        order = np.argsort(words, kind="stable")
+        edges = np.searchsorted(words[order], np.arange(len(beta) + 1))
         _cells.count(
             self.lists.view(np.uint8), self.cells, self.bits, self.n_topics, self.stride, ROW, z, order,
             edges.astype(np.int64),

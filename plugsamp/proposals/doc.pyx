@@ -23,13 +23,16 @@ cdef class DocProposal(Proposal):
         free(self.cells)
 
     def attach(self, state):
-        cdef const float[::1] alpha = state.alpha
         self.n_topics = state.n_topics
         free(self.cells)
         self.cells = <Cell*>malloc(self.n_topics * sizeof(Cell))
-        cdef int[::1] work = np.empty(self.n_topics, np.intc)
         if self.cells == NULL:
             raise MemoryError("no memory for the alias table of alpha")
+
+    def refresh(self, state, seed, sweep):
+        """Build the table from alpha, which may be learnt."""
+        cdef const float[::1] alpha = state.alpha
+        cdef int[::1] work = np.empty(self.n_topics, np.intc)
         alias_build(self.cells, &alpha[0], NULL, self.n_topics,
                     np.asarray(alpha, dtype=float)[: self.n_topics].sum(), &work[0])
 

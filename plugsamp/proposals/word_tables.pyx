@@ -21,7 +21,8 @@ cdef class WordCopyProposal(Proposal):
     cdef int32_t[::1] place        # (N,) where each token stands in word order
 
     def attach(self, state):
-        words = state.words
+        # Pseudo-tokens stand among the tokens of their word, with topics that never change.
+        words = np.concatenate([state.words, state.pseudo_words])
         if len(words) > 2**31 - 2:
             raise ValueError("the collapsed word proposal holds 2^31 tokens at most; take collapse=partial")
         order = np.argsort(words, kind="stable")
@@ -30,11 +31,12 @@ cdef class WordCopyProposal(Proposal):
         self.place = place
         self.starts = np.concatenate([[0], np.cumsum(np.bincount(words, minlength=state.n_words))]).astype(np.int64)
         self.by_word = np.zeros(max(len(words), 1), np.uint16)
+        np.asarray(self.by_word)[place[len(state.words):]] = state.pseudo_topics
         self.follows = True
 
     def refresh(self, state, seed, sweep):
         """Put the assignments in word order."""
-        np.asarray(self.by_word)[np.asarray(self.place)] = state.z
+        np.asarray(self.by_word)[np.asarray(self.place)[: len(state.z)]] = state.z
         self.copies = &self.by_word[0]
 
     cdef void draw(self, Document* d, int begin, int end, int32_t* codes, int step, Stream* s) noexcept nogil:

@@ -42,6 +42,7 @@ class Purpose:
     """What a stream is for; part of its key, so no two uses ever share one."""
 
     START, AUGMENT, TOPICS, PHI, WEIGHTS, SHRINKAGE, LOSS, PREDICT, SPLIT, LOSS_STATISTICS = range(10)
+    INCLUSION, CONCENTRATION = range(10, 12)
 
 
 def stream_key(seed: int, *key: int) -> int:

@@ -41,7 +41,7 @@ class SvmLight(TestFile, SplitOptions, Reader):
         The smallest id and the smallest label number; never guessed from the data.
     response : str
         ``"label"``, ``"labels"`` (several, separated by commas), ``"y"`` (a real number), or
-        ``"none"`` (lines begin with a label that is not used).
+        ``"none"`` (a label is not used, and need not be there).
     Others : see `plugsamp.readers.base`.
     """
 
@@ -80,7 +80,8 @@ class SvmLight(TestFile, SplitOptions, Reader):
         return self.split_corpus(corpora[0], corpora[1] if self.test_path else None)
 
     def _responses(self, files):
-        if self.response == "none":
+        unlabelled = self.wanted.responses == "none" and any("" in file.labels for file in files)
+        if self.response == "none" or (unlabelled and self.response != "labels"):
             return [None] * len(files), None
         names = None if self.labels_path is None else read_names(self.labels_path, "label")
         if self.response == "labels":
@@ -209,10 +210,10 @@ class _File:
         several = self.options.response == "labels"
         label, column = tokens[0]
         if ":" in label:
-            if not several:
+            if not several and self.options.response != "none" and self.options.wanted.responses != "none":
                 self._refuse(
                     f"the line has no label, it begins with {label!r}; "
-                    "put a label first (any, with response=none)",
+                    "put a label first, or pass response=none",
                     line,
                     column,
                 )

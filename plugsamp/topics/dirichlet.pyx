@@ -130,7 +130,7 @@ cdef float second_look(Stream* s, double a, bint tail) noexcept nogil:
 
 
 def draw_gammas(const int32_t[:, ::1] topic_word, const float[::1] beta, Py_ssize_t first, Py_ssize_t last,
-                int n_topics, float[:, ::1] phi, double[::1] totals, uint64_t key):
+                int n_topics, float[:, ::1] phi, double[::1] totals, uint64_t key, bint masked=False):
     """Draw phi[w, k] ~ Gamma(n_kw + beta_w) for words first:last, and their sums over words.
 
     Parameters
@@ -138,6 +138,7 @@ def draw_gammas(const int32_t[:, ::1] topic_word, const float[::1] beta, Py_ssiz
     topic_word : (V, stride); beta : (V,); phi : (V, stride), written; padding columns get 0.
     totals : (n_topics,) of float64, written: sums over these words, added in word order.
     key : of the block's stream.
+    masked : whether cells of phi that are 0 on entry stay 0.
     """
     cdef Stream stream
     cdef Stream second
@@ -155,7 +156,11 @@ def draw_gammas(const int32_t[:, ::1] topic_word, const float[::1] beta, Py_ssiz
             a = beta[w]
             row = &phi[w, 0]
             counts = &topic_word[w, 0]
-            if SMALLEST_VECTOR_SHAPE <= a < 1:
+            if masked:  # cell by cell: few are left
+                for k in range(n_topics):
+                    if row[k] > 0:
+                        row[k] = gamma_cell(&stream, counts[k] + <double>a)
+            elif SMALLEST_VECTOR_SHAPE <= a < 1:
                 inverse = 1 / a
                 b = 1 + a * <float>0.36787944117144233
                 for k in range(0, n_topics, 256):

@@ -36,6 +36,21 @@ def test_a_run_leaves_what_it_promises(at, capsys, write_documents, run, read_cs
     assert "accuracy" in out and "orbit" in out and "speaks for" in out
     assert "sweeps: 30" in (folder / "config.yaml").read_text()
     assert "rocket" in (folder / "topics.txt").read_text()
+    topics = read_csv(folder / "topics.csv")
+    assert [int(r["topic"]) for r in topics] == list(range(6))
+    assert sum(int(r["tokens"]) for r in topics) == metrics["n_tokens"]
+    assert all(float(r["coherence"]) <= 0.0 < float(r["supervised_effect"]) for r in topics)
+    assert 0 < metrics["sparsity"]["topic_word"] < 1 and metrics["acceptance"] == {}
+
+
+def test_without_responses_the_words_of_test_documents_are_scored(at, write_documents, run, capsys):
+    write_documents(at / "d.jsonl")
+    assert run("corpus.path=d.jsonl", "loss=none", "sweeps=30") == 0
+    metrics = json.loads((at / "run/metrics.json").read_text())
+    assert metrics["main_name"] == "test_log_likelihood" and metrics["train"] == {}
+    assert np.exp(-metrics["main"]) == pytest.approx(metrics["test"]["perplexity"])
+    assert 1 < metrics["test"]["perplexity"] < metrics["n_words"]
+    assert "perplexity" in capsys.readouterr().out
 
 
 def test_the_model_of_a_run_predicts_what_the_run_predicted(at, write_documents, run, read_csv):
@@ -85,7 +100,7 @@ def test_multirun_runs_each(at, write_documents, fast):
         folder = f"hydra.sweep.dir=sweep/{number}"
         assert main(["fit", "-m", *fast, "corpus.path=d.jsonl", *choices, folder]) == 0
     found = {m.parent: json.loads(m.read_text()) for m in (at / "sweep").glob("*/*/metrics.json")}
-    assert {m["main_name"] for m in found.values()} == {"test_accuracy", "log_joint_words_per_token"}
+    assert {m["main_name"] for m in found.values()} == {"test_accuracy", "test_log_likelihood"}
 
 
 def test_paths_are_the_callers_even_with_chdir(at, write_documents, run):
@@ -98,8 +113,9 @@ def test_an_interrupt_keeps_the_trace(at, write_documents, fast, run, read_csv):
     write_documents(at / "d.jsonl", n=60)
     command = [sys.executable, "-m", "plugsamp.cli", "fit", *fast, "corpus.path=d.jsonl", "sweeps=1000000"]
     process = subprocess.Popen(
-        [*command, "hydra.run.dir=run"], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=at
-    )
+        [*command, "hydra.run.dir=run"], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=at,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # ignored in a shell's background
+    )  # fmt: skip
     try:
         trace = at / "run/trace.csv"
         end = time.monotonic() + 60

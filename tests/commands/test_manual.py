@@ -21,11 +21,15 @@ def test_every_option_is_documented(at):
 
     from plugsamp.commands.fit import Predict, Settings
     from plugsamp.commands.manual import _documented
+    from plugsamp.concentration import Concentration
     from plugsamp.covariates import Covariates
     from plugsamp.second_step import SecondStep
 
     documented = {key: text for _, entries in _documented() for key, text in entries}
-    wanted = {f.name for f in fields(Settings) if f.name not in ("predict", "covariates", "second_step")}
+    nested = ("predict", "covariates", "second_step", "learn_alpha", "learn_beta")
+    wanted = {f.name for f in fields(Settings) if f.name not in nested}
+    wanted |= {f"learn_alpha.{f.name}" for f in fields(Concentration)}
+    wanted |= {f"learn_beta.{f.name}" for f in fields(Concentration) if f.name != "symmetric"}
     wanted |= {f"predict.{f.name}" for f in fields(Predict)}
     wanted |= {f"covariates.{f.name}" for f in fields(Covariates)}
     wanted |= {f"second_step.{f.name}" for f in fields(SecondStep)}

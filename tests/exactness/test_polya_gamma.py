@@ -162,13 +162,19 @@ def test_same_stream_same_draws():
     assert polya_gamma(np.empty((0, 2)), np.empty((0, 2)), np.random.default_rng(8)).shape == (0, 2)
 
 
-def test_a_sweeps_draws_are_fast():
-    """20 newsgroups: 226,000 draws. The limit is loose, for busy machines."""
+def test_draws_cost_some_gamma_draws():
+    """A draw at cost 256 takes about 15 of NumPy's gamma draws, in the same minute on the same machine."""
     f = np.random.default_rng(9).normal(0, 3, (512, 20))
     rng = np.random.default_rng(10)
-    best = np.inf
-    for _ in range(5):
-        start = time.perf_counter()
-        polya_gamma(256.0, f, rng)
-        best = min(best, time.perf_counter() - start)
-    assert best * 226_000 / f.size < 0.5
+
+    def best(draw):
+        times = []
+        for _ in range(5):
+            start = time.perf_counter()
+            draw()
+            times.append(time.perf_counter() - start)
+        return min(times)
+
+    ours = best(lambda: polya_gamma(256.0, f, rng))
+    gammas = best(lambda: rng.standard_gamma(1.5, f.shape))
+    assert ours < 60 * gammas

@@ -9,6 +9,7 @@ from plugsamp.kernels import word_topics
 from plugsamp.kernels.sparse import SparseLDA
 from plugsamp.kernels.word_topics import WordTopics
 from plugsamp.model import Model
+from plugsamp.registry import resolve
 from plugsamp.state import padded
 
 from .shapes import CASES, conditional, counts_of, fit_p_value, random_corpus, tokens
@@ -125,3 +126,24 @@ def test_refuses_responses_and_names_who_takes_them():
 def test_unknown_options(options):
     with pytest.raises((ValueError, TypeError)):
         SparseLDA(**options)
+
+
+@pytest.mark.parametrize("start", ["sequential", "random"])
+@pytest.mark.parametrize("kernel", ["sparse", "fast"])
+def test_seeded_topics_are_in_the_counts(kernel, start):
+    """Pseudo-tokens of the topic prior count like tokens: the conditional is the dense kernel's."""
+    from plugsamp.topics.seeded import Seeded
+
+    rng = np.random.default_rng(9)
+    corpus = Corpus.from_counts(rng.poisson(1.0, size=(12, 6)), vocabulary=list("abcdef"))
+    model = Model(4, 0.3, 0.1, topics=Seeded({0: ["a", "b"], 2: ["f"]}, weight=5))
+    options = {"start": start} if kernel == "sparse" else {}
+    chain = Chain(corpus, model, resolve("kernels", kernel, **options), seed=9).run(3)
+    dense = Chain(corpus, model, "dense", seed=9, init=chain.z)
+    np.testing.assert_array_equal(chain.counts.topic_word, counts_of(chain))
+    np.testing.assert_array_equal(chain.state.topic_word, dense.state.topic_word)
+    np.testing.assert_array_equal(chain.state.topic_totals, dense.state.topic_totals)
+    if kernel == "sparse":
+        np.testing.assert_array_equal(chain.phases.sampler.words.table(6), chain.state.topic_word)
+    for i in range(0, corpus.n_tokens, 5):
+        np.testing.assert_allclose(chain.token_transition(i), dense.token_transition(i), atol=1e-6)

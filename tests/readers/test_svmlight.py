@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from plugsamp.errors import InputError
+from plugsamp.readers.base import Wanted
 from plugsamp.readers.svmlight import SvmLight
 
 
@@ -131,3 +132,15 @@ def test_a_large_file_is_read_whole(tmp_path):
     path.write_bytes(gzip.compress(b"1 1:1 2:2 3:3\n" * 50_000))
     corpus = SvmLight(path=str(path)).read().train
     assert (corpus.n_documents, corpus.n_tokens) == (50_000, 300_000)
+
+
+def test_without_responses_labels_need_not_be_there(tmp_path):
+    path = tmp_path / "d.svm"
+    path.write_text("1:2 3:1\n+1 2:4\nspam 1:1\n")
+    for reader in (
+        SvmLight(path=str(path), response="none"),
+        SvmLight(path=str(path)).for_model(Wanted("none")),
+    ):
+        train = reader.read().train
+        assert train.responses is None
+        assert train.counts().toarray().tolist() == [[2, 0, 1], [0, 4, 0], [1, 0, 0]]
