@@ -60,7 +60,7 @@ def test_commands_compose(command):
     # of a sweep, the first choice
     if "-m" in shlex.split(command):
         arguments = [re.sub(r"=glob\(\*\)$", "=dense", a) for a in arguments]
-        arguments = [a if a.split("=", 1)[1][:1] == "[" else a.split(",")[0] for a in arguments]
+        arguments = [a if a.split("=", 1)[-1][:1] == "[" else a.split(",")[0] for a in arguments]
     config = compose(arguments)
     made = {g: hydra_source.object_of(g, config[g]) for g in hydra_source.CONFIG_GROUPS}
     Model(**Settings.of(config).model_options(), loss=made["loss"], weights=made["weights"])
