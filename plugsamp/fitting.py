@@ -18,6 +18,7 @@ from plugsamp.keeper import PosteriorKeeper
 from plugsamp.model import Model
 from plugsamp.second_step import SecondStep
 from plugsamp.separate import SeparateFit, fit_separately
+from plugsamp.starts import Start, warm
 from plugsamp.two_step import Proportions, check_second_step, without_responses
 from plugsamp.two_step import second_step as with_second_step
 
@@ -36,12 +37,15 @@ class Fit:
         A row a sweep (see `trace_row`).
     seconds : float
         Of sampling, without what was traced, kept and shown.
+    start : str
+        How the chain was started.
     """
 
     chain: Chain
     predictor: Predictor
     trace: list[dict] = field(repr=False)
     seconds: float = 0.0
+    start: str = "topics that were given"
 
     @property
     def n_sweeps(self) -> int:
@@ -62,7 +66,7 @@ def fit(
     sweeps: int = 100,
     burn_in: int | None = None,
     thin: int = 5,
-    init=None,
+    init="auto",
     weight_update: str = "auto",
     weight_passes: int = 1,
     supervised: str = "joint",
@@ -87,7 +91,9 @@ def fit(
         Sweeps before draws are kept, by default half of them.
     thin : int
         Keep every so manyth draw; the last sweep's is always kept.
-    init, weight_update, weight_passes
+    init : array (N,) of int, Start or str
+        The first topics; or how to find some (`plugsamp.starts.Start`, or the name of a method).
+    weight_update, weight_passes
         As `Chain` takes them.
     supervised : {"joint", "two_step"}
         "two_step" learns the topics without the responses, then the weights on the topic proportions of
@@ -140,14 +146,16 @@ def fit(
         used = bool(covariates) and not model.loss.unsupervised
         encoder = covariates.fit(corpus) if used else None
     check_scheme(supervised, multiclass)
+    if init is None or isinstance(init, str):
+        init = Start("random" if init is None else init)
     if multiclass != "multitask":
-        if init is not None:
-            raise ValueError("init is for one chain; separate chains (multiclass=ovr, ovo) start at random")
+        if not isinstance(init, Start):
+            raise ValueError("topics as init are for one chain, not for separate ones (multiclass=ovr, ovo)")
         return fit_separately(
             corpus, model, multiclass, observers=observers, seed=seed, n_jobs=n_jobs, kernel=kernel,
             backend=backend, sweeps=sweeps, burn_in=burn_in, thin=thin, weight_update=weight_update,
             weight_passes=weight_passes, supervised=supervised, second_step=second_step,
-            covariates=encoder,
+            covariates=encoder, init=init,
         )  # fmt: skip
     if encoder is not None:
         corpus = encoder.transform(corpus)
@@ -160,14 +168,15 @@ def fit(
         kernel,
         backend=backend,
         seed=seed,
-        init=init,
+        init=None if isinstance(init, Start) else init,
         weight_update=weight_update,
         weight_passes=weight_passes,
     )
     keeper, proportions = PosteriorKeeper(chain), Proportions(chain) if separate else None
     trace: list[dict] = []
-    seconds = 0.0
     start = time.perf_counter()
+    how = warm(chain, init) if isinstance(init, Start) else Fit.start
+    seconds = time.perf_counter() - start
     for info in chain.sweeps(sweeps):
         seconds += info.seconds
         row = trace_row(chain, info, time.perf_counter() - start)
@@ -186,7 +195,7 @@ def fit(
         )  # fmt: skip
     if encoder is not None:
         predictor = replace(predictor, encoder=encoder)
-    return Fit(chain, predictor, trace, seconds)
+    return Fit(chain, predictor, trace, seconds, how)
 
 
 def check_scheme(supervised: str, multiclass: str) -> None:

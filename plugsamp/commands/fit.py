@@ -19,6 +19,7 @@ from plugsamp.commands import hydra_app
 from plugsamp.concentration import Concentration
 from plugsamp.covariates.options import Covariates
 from plugsamp.second_step import SecondStep
+from plugsamp.starts import Start
 
 log = logging.getLogger(__name__)
 
@@ -64,6 +65,7 @@ class Settings:
     covariates: dict
     second_step: dict
     n_jobs: int
+    start: dict
     sweeps: int
     burn_in: int | None
     thin: int
@@ -93,6 +95,7 @@ class Settings:
         settings.covariates = Covariates(**_checked(Covariates, "covariates.", settings.covariates))
         settings.learn_alpha = _learning("learn_alpha", settings.learn_alpha)
         settings.learn_beta = _learning("learn_beta", {**settings.learn_beta, "symmetric": True})
+        settings.start = Start(**_checked(Start, "start.", settings.start))
         settings.second_step = SecondStep(**_checked(SecondStep, "second_step.", settings.second_step))
         return settings
 

@@ -143,6 +143,7 @@ def _fit(settings, chosen, model, train, folder: Path) -> Fit | SeparateFit:
                 chosen["kernel"],
                 backend=chosen["backend"],
                 seed=settings.seed,
+                init=settings.start,
                 sweeps=settings.sweeps,
                 burn_in=settings.burn_in,
                 thin=settings.thin,
@@ -180,6 +181,7 @@ def metrics_of(settings, train, result: Fit | SeparateFit, trained, tested) -> d
         name = f"{'test' if tested is not None else 'train'}_{best.main_name}"
     shape = {}
     if isinstance(result, Fit):
+        shape["start"] = result.start
         shape["sparsity"] = sparsity(result.chain.counts.doc_topic, result.chain.counts.topic_word)
         last = result.trace[-1]
         shape["acceptance"] = {k.partition("_")[2]: v for k, v in last.items() if k.startswith("acceptance_")}

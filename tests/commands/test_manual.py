@@ -24,11 +24,13 @@ def test_every_option_is_documented(at):
     from plugsamp.concentration import Concentration
     from plugsamp.covariates import Covariates
     from plugsamp.second_step import SecondStep
+    from plugsamp.starts import Start
 
     documented = {key: text for _, entries in _documented() for key, text in entries}
-    nested = ("predict", "covariates", "second_step", "learn_alpha", "learn_beta")
+    nested = ("predict", "covariates", "second_step", "learn_alpha", "learn_beta", "start")
     wanted = {f.name for f in fields(Settings) if f.name not in nested}
     wanted |= {f"learn_alpha.{f.name}" for f in fields(Concentration)}
+    wanted |= {f"start.{f.name}" for f in fields(Start)}
     wanted |= {f"learn_beta.{f.name}" for f in fields(Concentration) if f.name != "symmetric"}
     wanted |= {f"predict.{f.name}" for f in fields(Predict)}
     wanted |= {f"covariates.{f.name}" for f in fields(Covariates)}
