@@ -5,8 +5,12 @@ from plugsamp._lazy import attach
 __getattr__, __dir__, __all__ = attach(
     __name__,
     {
+        "AliasLDA": "plugsamp.kernels.presets",
         "ComposedMH": "plugsamp.kernels.composed",
         "Dense": "plugsamp.kernels.dense",
         "Kernel": "plugsamp.kernels.base",
+        "LightLDA": "plugsamp.kernels.presets",
+        "LightPCLDA": "plugsamp.kernels.presets",
+        "SparsePCLDA": "plugsamp.kernels.presets",
     },
 )

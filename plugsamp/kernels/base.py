@@ -51,6 +51,9 @@ class Kernel(Configured, ABC):
     #: Losses allowed: False for kernels of unsupervised models.
     responses = True
 
+    #: What keeps the chain from the stated posterior, in words that follow "the kernel"; None where nothing does.
+    approximate: str | None = None
+
     def __init__(self, collapse: str = "full"):
         if collapse not in ("full", "partial"):
             raise ValueError(f'collapse must be "full" or "partial", not {collapse!r}')

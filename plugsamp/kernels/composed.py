@@ -63,7 +63,7 @@ def proposal_name(proposal) -> str:
     """What a proposal is called in reports: its registered name, or that of its class."""
     if isinstance(proposal, str):
         return proposal
-    return proposal.__name__ if isinstance(proposal, type) else type(proposal).__name__
+    return getattr(proposal, "__name__", type(proposal).__name__)
 
 
 def _make(proposal, collapse: str):

@@ -103,12 +103,16 @@ cdef void evaluate(Work* q, Document* d, int position, int s, const int32_t* t, 
             target[l] = a[l] * b[l] * c[l]
 
 
-cdef void draw_run(void** handles, const uint16_t** copies, const int* pattern, int steps, Document* d,
-                   int begin, int end, int32_t* codes, Stream* s) noexcept nogil:
+cdef void draw_run(void** handles, const uint16_t** copies, const bint* immediate, const int* pattern, int steps,
+                   Document* d, int begin, int end, int32_t* codes, Stream* s) noexcept nogil:
     """Candidates of tokens begin:end, `steps` a token; what they will copy is fetched."""
     cdef int i, j
     for j in range(steps):
-        (<Proposal>handles[pattern[j]]).draw(d, begin, end, codes + j, steps, s)
+        if immediate[pattern[j]]:
+            for i in range(end - begin):    # drawn when their token's turn has come
+                codes[i * steps + j] = STAY
+        else:
+            (<Proposal>handles[pattern[j]]).draw(d, begin, end, codes + j, steps, s)
     for j in range(steps):
         if copies[pattern[j]] != NULL:
             for i in range(end - begin):
@@ -167,12 +171,16 @@ def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t la
     cdef void* handles[MAX_PROPOSALS]
     cdef const uint16_t* copies[MAX_PROPOSALS]
     cdef bint follows[MAX_PROPOSALS]
+    cdef bint immediate[MAX_PROPOSALS]
+    cdef bint any_immediate = False
     cdef const float* eta_s
     cdef const float* eta_t
     if steps > MAX_STEPS or n_proposals > MAX_PROPOSALS:
         raise ValueError(f"a composition holds {MAX_STEPS} steps and {MAX_PROPOSALS} proposals at most")
     for p in range(n_proposals):
         handles[p] = <void*>(<Proposal?>proposals[p])
+        immediate[p] = (<Proposal>proposals[p]).immediate
+        any_immediate = any_immediate or immediate[p]
     memset(&doc, 0, sizeof(doc))
     doc.n_topics = n_topics
     doc.stride = <int>alpha.shape[0]
@@ -195,6 +203,8 @@ def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t la
     try:
         if q.n == NULL or q.inverse == NULL or q.f == NULL or q.residual == NULL or q.half == NULL or q.without == NULL:
             raise MemoryError(f"no memory for the composed kernel's {n_topics} topics")
+        doc.topic_totals = &topic_totals[0]
+        doc.inverse = q.inverse
         with nogil:
             open_stream(&stream, key)
             open_stream(&coins, key ^ <uint64_t>0x5DEECE66D1CE4E5B)
@@ -252,13 +262,15 @@ def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t la
                             probe_draws[t] += 1
                             draws -= 1
                         break
-                    draw_run(handles, copies, pattern, steps, &doc, begin, min(begin + RUN, end), codes[0], &stream)
+                    draw_run(handles, copies, immediate, pattern, steps, &doc, begin, min(begin + RUN, end), codes[0],
+                             &stream)
                     turn = 0
                     for run in range(begin, end, 16):
                         m = min(run + RUN, end)
                         turn = 1 - turn
                         if m < end:     # the next run's candidates, one run ahead of their use
-                            draw_run(handles, copies, pattern, steps, &doc, m, min(m + RUN, end), codes[turn], &stream)
+                            draw_run(handles, copies, immediate, pattern, steps, &doc, m, min(m + RUN, end), codes[turn],
+                                     &stream)
                         drawn = codes[1 - turn]
                         for i in range(run, m):
                             w = doc.words[i]
@@ -277,6 +289,11 @@ def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t la
                         for i in range(run, m):
                             s = z[doc.first + i]
                             row_n = &topic_word[doc.words[i], 0]
+                            if any_immediate:
+                                for j in range(steps):
+                                    if immediate[pattern[j]]:
+                                        (<Proposal>handles[pattern[j]]).draw(
+                                            &doc, i, i + 1, drawn + (i - run) * steps + j, steps, &stream)
                             for round_start in range(0, steps, 7):
                                 n_round = min(ROUND, steps - round_start)
                                 topics[0] = s
@@ -329,7 +346,7 @@ def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t la
                                     topic_totals[t] += 1
                                 for p in range(n_proposals):
                                     if follows[p]:
-                                        (<Proposal>handles[p]).moved(&doc, i, t)
+                                        (<Proposal>handles[p]).moved(&doc, i, s)
                                 if doc.n_outputs:
                                     eta_s = doc.eta + <size_t>s * doc.output_stride
                                     eta_t = doc.eta + <size_t>t * doc.output_stride

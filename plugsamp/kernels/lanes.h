@@ -83,6 +83,24 @@ L_INLINE int l_count_le(lf v, float x) {
   m += L_SHUFFLE(m, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13);
   return -(m[0] + m[1]);
 }
+/* A bit for each lane that is above x. */
+#if defined(__AVX512F__)
+L_INLINE uint32_t l_above(lf v, float x) { return _mm512_cmp_ps_mask((__m512)v, _mm512_set1_ps(x), _CMP_GT_OQ); }
+#elif defined(__AVX__)
+L_INLINE uint32_t l_above(lf v, float x) {
+  l_halves y = {v};
+  __m256 limit = _mm256_set1_ps(x);
+  return (uint32_t)_mm256_movemask_ps(_mm256_cmp_ps(y.h[0], limit, _CMP_GT_OQ)) |
+         (uint32_t)_mm256_movemask_ps(_mm256_cmp_ps(y.h[1], limit, _CMP_GT_OQ)) << 8;
+}
+#else
+L_INLINE uint32_t l_above(lf v, float x) {
+  uint32_t m = 0;
+  for (int i = 0; i < 16; i++) m |= (uint32_t)(v[i] > x) << i;
+  return m;
+}
+#endif
+#define l_lowest(m) __builtin_ctz(m)
 L_INLINE lf l_round_parts(lf x, lf *power) {
   /* x = n ln 2 + r: returns r, *power = 2^n. Arguments are clamped so that 2^n is normal. */
   lf t = x * l_set(1.44269504f) + l_set(127.5f);
@@ -117,6 +135,12 @@ L_INLINE float l_sum(lf v) { float s = 0; L_EACH s += v.x[i]; return s; }
 L_INLINE float l_top(lf v) { float s = v.x[0]; L_EACH s = v.x[i] > s ? v.x[i] : s; return s; }
 L_INLINE lf l_scan(lf v) { for (int i = 1; i < 16; i++) v.x[i] += v.x[i - 1]; return v; }
 L_INLINE int l_count_le(lf v, float x) { int n = 0; L_EACH n += v.x[i] <= x; return n; }
+L_INLINE uint32_t l_above(lf v, float x) {
+  uint32_t m = 0;
+  L_EACH m |= (uint32_t)(v.x[i] > x) << i;
+  return m;
+}
+L_INLINE int l_lowest(uint32_t m) { unsigned long i; _BitScanForward(&i, m); return (int)i; }
 L_INLINE lf l_round_parts(lf x, lf *power) {
   lf r;
   L_EACH {

@@ -32,5 +32,5 @@ cdef class Proposal:
         for i in range(8):
             out[i] = 1
 
-    cdef void moved(self, Document* d, int position, int topic) noexcept nogil:
+    cdef void moved(self, Document* d, int position, int before) noexcept nogil:
         pass
