@@ -17,7 +17,7 @@ from plugsamp.checks import whole
 from plugsamp.columns import Columns
 from plugsamp.corpus import Corpus
 from plugsamp.design import Design, Fixed
-from plugsamp.errors import InputWarning
+from plugsamp.errors import ApproximationWarning, InputWarning
 from plugsamp.kernels.base import Kernel
 from plugsamp.model import Model
 from plugsamp.phases import Phases
@@ -149,6 +149,8 @@ class Chain:
         n_outputs = self.coding.n_outputs
         if n_outputs and not self.kernel.responses:
             raise ValueError(f"{self.kernel!r} samples models without responses only")
+        if self.kernel.approximate:
+            warnings.warn(f"the kernel {self.kernel.approximate}", ApproximationWarning, stacklevel=2)
         self.covariates = self._covariates()
         self.intercept = model.has_intercept(self.covariates is not None) and n_outputs > 0
         n_covariates = 0 if self.covariates is None else self.covariates.shape[1]
