@@ -21,10 +21,11 @@ from plugsamp.errors import ApproximationWarning, InputWarning
 from plugsamp.kernels.base import Kernel
 from plugsamp.model import Model
 from plugsamp.phases import Phases
-from plugsamp.random.draws import Purpose, stream
+from plugsamp.random.draws import Purpose, stream, stream_key
 from plugsamp.registry import resolve
 from plugsamp.response_weights import response_weights
 from plugsamp.state import State
+from plugsamp.topics import lazily
 from plugsamp.weights import check_update
 
 #: The token kernels hold weights in single precision.
@@ -272,11 +273,18 @@ class Chain:
         return self.backend.run("documents", sweep, self.phases.n_document_blocks)
 
     def _draw_phi(self, sweep: int) -> None:
+        lazy = self.state.lazy
+        if lazy is not None:
+            lazy.begin(stream_key(self.seed, Purpose.PHI, sweep, 2**31 + 1))
         totals = self.backend.run("phi", sweep, self.phases.n_word_blocks)
         total = np.sum(totals, axis=0)  # over fixed blocks in fixed order
+        if lazy is not None:
+            total += lazily.remainder(self.state, stream(self.seed, Purpose.PHI, sweep, 2**31 + 2))
         factor = np.zeros(self.state.stride, np.float32)
         factor[: self.state.n_topics] = 1.0 / total
         self.phases.phi_factor = factor
+        if lazy is not None:
+            lazy.finish(factor, lazily.threshold(self.state))
         self.backend.run("scale_phi", sweep, self.phases.n_word_blocks)
 
     def _draw_weights(self, sweep: int) -> None:
@@ -351,7 +359,7 @@ class Chain:
     def phi(self) -> np.ndarray:
         """The topics, float64 (K, V): the chain's own if partially collapsed, else their posterior mean."""
         if self.kernel.partial:
-            return self.state.phi[:, : self.state.n_topics].T.astype(float)
+            return self.state.all_phi().T.astype(float)
         return self.phi_mean()
 
     def phi_mean(self) -> np.ndarray:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 
 from plugsamp import topic_counts as _counts
@@ -35,9 +37,13 @@ class State:
     topic_word : int32 (V, stride)
         n_kw, word-major; stride is K padded to 16, with zeros.
     topic_totals : int64 (stride,)
+    stale : bool
+        The token kernel left those two behind (it needs neither): they are counted when they are asked for.
     sizes : int32 (D,); doc_topics : uint16 (N,); doc_counts : int32 (N,)
         n_dk, sparse: document d has ``sizes[d]`` entries from ``offsets[d]`` on.
     phi : float32 (V, stride), or None where the topics are integrated out
+    lazy : LazyTopics, or None
+        Holds Φ instead of `phi` where the kernel can do without small cells (`plugsamp.topics.lazily`).
     alpha : float32 (stride,), beta : float32 (V,)
     eta : float64 (C, J)
         The weights: topics, then covariates, then the intercept.
@@ -55,12 +61,14 @@ class State:
         self.n_outputs = n_outputs
         self.stride = padded(model.n_topics)
         self.z = aligned(n_tokens, np.uint16)
-        self.topic_word = aligned((self.n_words, self.stride), np.int32)
-        self.topic_totals = np.zeros(self.stride, np.int64)
+        self._topic_word = aligned((self.n_words, self.stride), np.int32)
+        self._topic_totals = np.zeros(self.stride, np.int64)
+        self.stale = False
         self.sizes = np.zeros(n_documents, np.int32)
         self.doc_topics = np.zeros(n_tokens, np.uint16)
         self.doc_counts = np.zeros(n_tokens, np.int32)
         self.phi = aligned((self.n_words, self.stride), np.float32) if partial else None
+        self.lazy = None
         self.alpha = aligned(self.stride, np.float32)
         self.alpha[: self.n_topics] = model.alpha_vector()
         self.alpha_sum = float(model.alpha_vector().sum())
@@ -78,15 +86,45 @@ class State:
         """All counts from z."""
         size = self.n_words * self.stride
         flat = np.bincount(self.words.astype(np.int64) * self.stride + self.z, minlength=size)
+        self.stale = False
         self.topic_word[:] = flat.reshape(self.topic_word.shape)
         self.topic_totals[:] = np.bincount(self.z, minlength=self.stride)
         self.recount_documents(0, self.n_documents)
+
+    @property
+    def topic_word(self) -> np.ndarray:
+        self._count_words()
+        return self._topic_word
+
+    @property
+    def topic_totals(self) -> np.ndarray:
+        self._count_words()
+        return self._topic_totals
+
+    def _count_words(self) -> None:
+        if self.stale:
+            self.stale = False
+            _counts.count_words(self.words, self.z, self._topic_word, self._topic_totals)
+
+    @cached_property
+    def word_order(self) -> tuple[np.ndarray, np.ndarray]:
+        """Tokens word after word: their places int32 (N,), and where each word's begin int64 (V+1,)."""
+        order = np.argsort(self.words, kind="stable").astype(np.int32)
+        starts = np.zeros(self.n_words + 1, np.int64)
+        np.cumsum(np.bincount(self.words, minlength=self.n_words), out=starts[1:])
+        return order, starts
 
     def recount_documents(self, first: int, last: int) -> None:
         """n_dk of documents first:last from z."""
         _counts.count_topics(
             self.z, self.offsets, first, last, self.n_topics, self.sizes, self.doc_topics, self.doc_counts
         )
+
+    def all_phi(self) -> np.ndarray:
+        """Φ, float32 (V, K), with what is lazy computed."""
+        if self.lazy is not None:
+            self.lazy.fill(self.phi)
+        return self.phi[:, : self.n_topics]
 
     def spread_weights(self) -> None:
         """Lay eta out for the token kernels."""

@@ -3,6 +3,17 @@ from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t
 from libc.stdlib cimport calloc, free
 
 
+def count_words(const int32_t[::1] words, const uint16_t[::1] z, int32_t[:, ::1] topic_word, int64_t[::1] topic_totals):
+    """n_kw (V, stride) and n_k (stride,) from the topics of all tokens."""
+    cdef Py_ssize_t i
+    topic_word[:] = 0
+    topic_totals[:] = 0
+    with nogil:
+        for i in range(words.shape[0]):
+            topic_word[words[i], z[i]] += 1
+            topic_totals[z[i]] += 1
+
+
 def count_topics(const uint16_t[::1] z, const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t last,
                  int n_topics, int32_t[::1] sizes, uint16_t[::1] topics, int32_t[::1] counts):
     """Count the topics of documents first:last.

@@ -18,6 +18,8 @@ cdef extern from "plugsamp/kernels/lanes.h" nogil:
     float l_top(lf v)
     int l_choose(const float* w, int stride, lf acc, float u)
     uint32_t l_above(lf v, float x)
+    uint32_t l_below(lf v, float x)
+    lf l_up_to(lf v, float x)
     int l_lowest(uint32_t m)
     void l_prefetch(const void* p)
     bint l_likely(bint x)

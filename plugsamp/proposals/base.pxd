@@ -27,6 +27,7 @@ cdef struct Document:
     const float* beta          # (V,)
     double beta_sum
     const float* phi           # (V, stride), NULL where the topics are integrated out
+    const void* cells          # instead of phi where the topics are lazy (Proposal.lazy_form), or NULL
     const int32_t* topic_word  # (V, stride)
     # The counts as they are, the token at hand included: for `immediate` proposals, which take it out.
     const int64_t* topic_totals  # (stride,)

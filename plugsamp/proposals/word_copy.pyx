@@ -23,11 +23,11 @@ cdef class WordCopyProposal(Proposal):
         words = state.words
         if len(words) > 2**31 - 2:
             raise ValueError("the collapsed word proposal holds 2^31 tokens at most; take collapse=partial")
-        order = np.argsort(words, kind="stable")
+        order, starts = state.word_order
         place = np.empty(len(words), np.int32)
         place[order] = np.arange(len(words), dtype=np.int32)
         self.place = place
-        self.starts = np.concatenate([[0], np.cumsum(np.bincount(words, minlength=state.n_words))]).astype(np.int64)
+        self.starts = starts
         self.sums = (np.diff(np.asarray(self.starts)) + state.n_topics * np.asarray(state.beta, float)).astype(np.float32)
         self.by_word = np.zeros(max(len(words), 1), np.uint16)
         self.follows = True

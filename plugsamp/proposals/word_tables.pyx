@@ -43,6 +43,11 @@ cdef class WordTableProposal(Proposal):
     def __dealloc__(self):
         free(self.cells)
 
+    def lazy_form(self):
+        from plugsamp.dispatch import load
+
+        return load("plugsamp.proposals.word_lazy").WordLazyProposal()
+
     def attach(self, state):
         self.starts = np.zeros(state.n_words + 1, np.int64)
         self.limits = np.zeros(state.n_words, np.float32)
@@ -58,7 +63,7 @@ cdef class WordTableProposal(Proposal):
         cdef int64_t used = 0
         cdef uint32_t above
         cdef float limit
-        cdef double total, rest
+        cdef double total
         cdef float[::1] scaled = np.zeros(stride, np.float32)
         cdef float[::1] mass = np.empty(stride, np.float32)
         cdef uint16_t[::1] topics = np.empty(stride, np.uint16)
@@ -87,15 +92,9 @@ cdef class WordTableProposal(Proposal):
             n = 0
             total = 0
             acc = l_set(0)
-            rest = 0
             for g in range(0, stride, 16):
                 above = l_above(l_load(row + g), limit)
-                if above == 0:
-                    acc = l_add(acc, l_load(row + g))
-                    continue
-                for k in range(g, g + 16):
-                    if not above >> (k - g) & 1:
-                        rest += row[k]
+                acc = l_add(acc, l_up_to(l_load(row + g), limit))
                 while above:
                     k = g + l_lowest(above)
                     above &= above - 1
@@ -105,7 +104,7 @@ cdef class WordTableProposal(Proposal):
                     n += 1
             self.starts[w] = used
             self.limits[w] = limit
-            self.rests[w] = <float>(rest + l_sum(acc))
+            self.rests[w] = l_sum(acc)
             if n:
                 alias_build(self.cells + used, &mass[0], &topics[0], n, total, &work[0])
             used += n
