@@ -51,7 +51,7 @@ class Kernel(Configured, ABC):
     #: Losses allowed: False for kernels of unsupervised models.
     responses = True
 
-    #: What keeps the chain from the stated posterior, in words that follow "the kernel"; None where nothing does.
+    #: What keeps the chain from the posterior, in words that follow "the kernel"; None: nothing does.
     approximate: str | None = None
 
     def __init__(self, collapse: str = "full"):

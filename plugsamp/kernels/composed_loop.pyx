@@ -54,7 +54,7 @@ cdef void fill_residual(Work* q, Document* d) noexcept nogil:
 
 cdef void evaluate(Work* q, Document* d, int position, int s, const int32_t* t, int n, bint collapsed,
                    const int32_t* row_n, const int64_t* totals,
-                   float* a, float* b, float* c, float* target) noexcept nogil:
+                   float* a, float* b, float* c, double* target) noexcept nogil:
     """a, b, c and π (up to a factor) of eight topics t for a token whose topic is s; from the n-th on t is t[0]."""
     cdef int l, o
     cdef int w = d.words[position]
@@ -103,10 +103,10 @@ cdef void evaluate(Work* q, Document* d, int position, int s, const int32_t* t, 
             score[l] = rest[0]
         l_store(score, l_exp(l_sub(l_load(score), l_set(rest[0]))))
         for l in range(8):
-            target[l] = a[l] * b[l] * c[l] * score[l]
+            target[l] = <double>a[l] * b[l] * c[l] * score[l]
     else:
         for l in range(8):
-            target[l] = a[l] * b[l] * c[l]
+            target[l] = <double>a[l] * b[l] * c[l]
 
 
 cdef void draw_run(void** handles, const uint16_t** copies, const bint* immediate, const int* pattern, int steps,
@@ -185,7 +185,7 @@ def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t la
     cdef float a[16]
     cdef float b[16]
     cdef float c[16]
-    cdef float target[16]
+    cdef double target[16]   # a tiny phi times a tiny score is no float
     cdef float masses[MAX_PROPOSALS][16]
     cdef float u
     cdef Py_ssize_t d, moved = 0

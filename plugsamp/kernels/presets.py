@@ -26,7 +26,7 @@ class LightPCLDA(ComposedMH):
 
 
 class SparsePCLDA(ComposedMH):
-    """Sparse PC-LDA (paper 001 section 3.2, alg. 1 and 2): the conditional drawn in O(K_d), topics a variable.
+    """Sparse PC-LDA (paper 001 section 3.2, alg. 1 and 2): a draw in O(K_d), topics a variable.
 
     Without responses every draw is accepted: Gibbs sampling. With responses it is a proposal, accepted by
     what they say of the two topics.

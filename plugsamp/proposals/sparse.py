@@ -39,7 +39,7 @@ def SparseExpProposal(collapse: str):
 
 
 def StaleSparseProposal(collapse: str):
-    """AliasLDA as published: alpha_k g_kw from counts of the sweep's start, the block's own tokens included."""
+    """AliasLDA as published: alpha_k g_kw by the counts of the sweep's start, own tokens included."""
     return _SparseProposal(StaleTables(alpha=True), 1.0)
 
 

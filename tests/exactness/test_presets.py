@@ -62,7 +62,7 @@ EDGES = [
     case(((0, 1), (0,), (), (2, 2)), 3, 2, alpha=(0.01, 5.0), beta=(0.001, 2.0, 0.3)),
     case(((0,), (1,), (1,), (0,)), 2, 3),
     case(((0,) * 40, (), (1,)), 2, 40, alpha=1e-3),
-    case(tuple((w,) for w in range(5)) + (tuple(range(5)),), 5, 17, beta=1e-3),
+    case((*((w,) for w in range(5)), tuple(range(5))), 5, 17, beta=1e-3),
 ]
 
 

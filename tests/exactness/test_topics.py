@@ -79,7 +79,9 @@ def test_sums_of_lazy_topics_have_their_law(monkeypatch):
     chain, draws = phi_draws(True, 40, monkeypatch)
     n = chain.counts.topic_word
     without = (n == 0).sum(axis=1) * 0.02
-    u = stats.beta.cdf((draws * (n == 0)).sum(axis=2), without, chain.state.beta_sum + n.sum(axis=1) - without)
+    u = stats.beta.cdf(
+        (draws * (n == 0)).sum(axis=2), without, chain.state.beta_sum + n.sum(axis=1) - without
+    )
     assert stats.kstest(u.ravel(), "uniform").pvalue > 1e-3
 
 
