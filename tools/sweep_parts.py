@@ -13,12 +13,20 @@ import argparse
 import statistics
 import time
 from itertools import pairwise
+from pathlib import Path
 
-from bench_peer import documents
+from bench_kernels import corpus
 
 import plugsamp as ps
 
 WARM_UP = 6
+
+
+def documents(folder: str | None):
+    if folder is None:
+        return corpus(500_000, 0)
+    path = Path(folder) / "20ng_counts" / "train.svm.gz"
+    return ps.registry.resolve("readers", "svmlight", path=str(path)).read()[0]
 
 
 def parts(chain) -> tuple[float, float, float]:
