@@ -17,7 +17,7 @@ from plugsamp.checks import whole
 from plugsamp.columns import Columns
 from plugsamp.corpus import Corpus
 from plugsamp.design import Design, Fixed
-from plugsamp.errors import InputWarning
+from plugsamp.errors import ApproximationWarning, InputWarning
 from plugsamp.kernels.base import Kernel, responsive_kernels
 from plugsamp.learning import update_alpha, update_beta, word_rows
 from plugsamp.model import Model
@@ -27,6 +27,7 @@ from plugsamp.registry import resolve
 from plugsamp.response_weights import response_weights
 from plugsamp.responses import Responses
 from plugsamp.state import State
+from plugsamp.topics import lazily
 from plugsamp.weights import check_update
 
 #: The token kernels hold weights in single precision.
@@ -162,6 +163,8 @@ class Chain:
                 f"{model.topics!r} needs the topics as a variable of the chain: a kernel of "
                 'collapse="partial"'
             )
+        if self.kernel.approximate:
+            warnings.warn(f"the kernel {self.kernel.approximate}", ApproximationWarning, stacklevel=2)
         self.covariates = self._covariates()
         self.intercept = model.has_intercept(self.covariates is not None) and n_outputs > 0
         n_covariates = 0 if self.covariates is None else self.covariates.shape[1]
@@ -306,11 +309,18 @@ class Chain:
     def _draw_phi(self, sweep: int) -> None:
         if self.state.masked:
             self.backend.run("inclusion", sweep, self.phases.n_topic_groups)
+        lazy = self.state.lazy
+        if lazy is not None:
+            lazy.begin(stream_key(self.seed, Purpose.PHI, sweep, 2**31 + 1))
         totals = self.backend.run("phi", sweep, self.phases.n_word_blocks)
         total = np.sum(totals, axis=0)  # over fixed blocks in fixed order
+        if lazy is not None:
+            total += lazily.remainder(self.state, stream(self.seed, Purpose.PHI, sweep, 2**31 + 2))
         factor = np.zeros(self.state.stride, np.float32)
         factor[: self.state.n_topics] = 1.0 / total
         self.phases.phi_factor = factor
+        if lazy is not None:
+            lazy.finish(factor, lazily.threshold(self.state))
         self.backend.run("scale_phi", sweep, self.phases.n_word_blocks)
 
     def _draw_weights(self, sweep: int) -> None:
@@ -400,7 +410,7 @@ class Chain:
     def phi(self) -> np.ndarray:
         """The topics, float64 (K, V): the chain's own if partially collapsed, else their posterior mean."""
         if self.kernel.partial:
-            return self.state.phi[:, : self.state.n_topics].T.astype(float)
+            return self.state.all_phi().T.astype(float)
         return self.phi_mean()
 
     def phi_mean(self) -> np.ndarray:

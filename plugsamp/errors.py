@@ -50,5 +50,9 @@ def place(file=None, line=None, column=None) -> str:
     return ", ".join(parts) + ": " if parts else ""
 
 
+class ApproximationWarning(UserWarning):
+    """What was chosen does not sample exactly the stated posterior."""
+
+
 class InputWarning(UserWarning):
     """Input that is taken, though in a way the user should know of."""

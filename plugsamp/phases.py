@@ -119,6 +119,9 @@ class Phases:
         first, last = block * WORDS, min((block + 1) * WORDS, state.n_words)
         totals = np.empty(state.n_topics)
         key = stream_key(self.seed, Purpose.PHI, sweep, block)
+        if state.lazy is not None:
+            state.lazy.draw(state.z, *state.word_order, first, last, totals, key)
+            return totals
         _dirichlet.draw_gammas(
             state.topic_word, state.beta, first, last, state.n_topics, state.phi, totals, key,
             state.masked,
@@ -128,6 +131,9 @@ class Phases:
     def scale_phi(self, sweep: int, block: int) -> None:
         """Divide the topic probabilities of a block of words by `phi_factor`'s reciprocal."""
         first, last = block * WORDS, min((block + 1) * WORDS, self.state.n_words)
+        if self.state.lazy is not None:
+            self.state.lazy.scale(first, last)
+            return
         _dirichlet.scale_rows(self.state.phi, self.phi_factor, first, last)
 
     def outputs(self, sweep: int, group: int) -> None:

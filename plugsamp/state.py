@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 from scipy import sparse
 
@@ -37,14 +39,16 @@ class State:
         The corpus (not copied).
     z : uint16 (N,)
     topic_word : int32 (V, stride)
-        n_kw, word-major; stride is K padded to 16, with zeros. Counted when it is read, if z has changed
-        without it (`leave_topic_word`).
+        n_kw, word-major; stride is K padded to 16, with zeros. This and the totals are counted when they are
+        read, if z has changed without them (`leave_counts`).
     version : int
         Changes whenever z is set anew, other than by the kernel.
     topic_totals : int64 (stride,)
     sizes : int32 (D,); doc_topics : uint16 (N,); doc_counts : int32 (N,)
         n_dk, sparse: document d has ``sizes[d]`` entries from ``offsets[d]`` on.
     phi : float32 (V, stride), or None where the topics are integrated out
+    lazy : LazyTopics, or None
+        Holds Φ instead of `phi` where the kernel can do without small cells (`plugsamp.topics.lazily`).
     alpha : float32 (stride,), beta : float32 (V,)
         As the token kernels see the priors; ``alpha_prior`` (K,) and ``beta_prior`` (V,) are in float64.
     pseudo_words, pseudo_topics : int32 (S,)
@@ -68,8 +72,9 @@ class State:
         self.stride = padded(model.n_topics)
         self.z = aligned(n_tokens, np.uint16)
         self._topic_word = aligned((self.n_words, self.stride), np.int32)
-        self._behind, self.version = False, 0
-        self.topic_totals = np.zeros(self.stride, np.int64)
+        self._words_behind = self._totals_behind = False
+        self.version = 0
+        self._topic_totals = np.zeros(self.stride, np.int64)
         self.sizes = np.zeros(n_documents, np.int32)
         self.doc_topics = np.zeros(n_tokens, np.uint16)
         self.doc_counts = np.zeros(n_tokens, np.int32)
@@ -77,6 +82,9 @@ class State:
         self.masked = model.topics.needs_phi
         if self.masked:
             self.phi[:, : self.n_topics] = 1.0
+        self.lazy = None
+        #: Whether beta stays as it is: what is made of it once a chain may be kept.
+        self.beta_stays = model.learn_beta.method == "none"
         self.alpha, self.beta = aligned(self.stride, np.float32), np.empty(self.n_words, np.float32)
         self.set_priors(model.alpha_vector(), model.beta_vector(self.n_words))
         pseudo = model.topics.pseudo_tokens(corpus.vocabulary, self.n_topics)
@@ -90,15 +98,32 @@ class State:
 
     @property
     def topic_word(self) -> np.ndarray:
-        if self._behind:
+        if self._words_behind:
             _counts.count_words(self.words, self.z, self._topic_word)
             np.add.at(self._topic_word, (self.pseudo_words, self.pseudo_topics), 1)
-            self._behind = False
+            self._words_behind = False
         return self._topic_word
+
+    @property
+    def topic_totals(self) -> np.ndarray:
+        if self._totals_behind:
+            self._topic_totals[:] = np.bincount(self.z, minlength=self.stride)
+            np.add.at(self._topic_totals, self.pseudo_topics, 1)
+            self._totals_behind = False
+        return self._topic_totals
+
+    @property
+    def unread_counts(self) -> tuple[np.ndarray, np.ndarray]:
+        """`topic_word` and `topic_totals` for a kernel that takes them and does not look."""
+        return self._topic_word, self._topic_totals
 
     def leave_topic_word(self) -> None:
         """Say that z has changed and `topic_word` has not: for kernels that keep word counts of their own."""
-        self._behind = True
+        self._words_behind = True
+
+    def leave_counts(self) -> None:
+        """Say that z has changed, and neither `topic_word` nor `topic_totals`."""
+        self._words_behind = self._totals_behind = True
 
     def set_priors(self, alpha: np.ndarray | None = None, beta: np.ndarray | None = None) -> None:
         """Change the Dirichlet priors, in place for those who hold the arrays."""
@@ -113,9 +138,7 @@ class State:
 
     def recount(self) -> None:
         """All counts from z and the pseudo-tokens."""
-        self.leave_topic_word()
-        self.topic_totals[:] = np.bincount(self.z, minlength=self.stride)
-        np.add.at(self.topic_totals, self.pseudo_topics, 1)
+        self.leave_counts()
         self.recount_documents(0, self.n_documents)
 
     def pseudo_counts(self) -> tuple[sparse.csr_array, np.ndarray]:
@@ -144,11 +167,26 @@ class State:
         masses = self.topic_word[rows, : self.n_topics] + self.beta_prior[rows, None]
         return masses * self.included(rows) if self.masked else masses
 
+    @cached_property
+    def word_order(self) -> tuple[np.ndarray, np.ndarray]:
+        """Tokens, then pseudo-tokens, by word: places int32 (N + S,), and the first of each word (V+1,)."""
+        words = np.concatenate([self.words, self.pseudo_words])
+        order = np.argsort(words, kind="stable").astype(np.int32)
+        starts = np.zeros(self.n_words + 1, np.int64)
+        np.cumsum(np.bincount(words, minlength=self.n_words), out=starts[1:])
+        return order, starts
+
     def recount_documents(self, first: int, last: int) -> None:
         """n_dk of documents first:last from z."""
         _counts.count_topics(
             self.z, self.offsets, first, last, self.n_topics, self.sizes, self.doc_topics, self.doc_counts
         )
+
+    def all_phi(self) -> np.ndarray:
+        """Φ, float32 (V, K), with what is lazy computed."""
+        if self.lazy is not None:
+            self.lazy.fill(self.phi)
+        return self.phi[:, : self.n_topics]
 
     def spread_weights(self) -> None:
         """Lay eta out for the token kernels."""

@@ -60,6 +60,10 @@ KERNELS = [
     ps.kernels.ComposedMH(["word", "doc"], steps=4, collapse="full"),
     ps.kernels.ComposedMH(["word", "doc"], steps=4, collapse="partial"),
 ]
+OTHERS = [
+    ps.kernels.SparseLDA(), ps.kernels.FastLDA(), ps.kernels.AliasLDA(), ps.kernels.LightLDA(),
+    ps.kernels.SparsePCLDA(), ps.kernels.LightPCLDA(),
+]  # fmt: skip
 
 
 def seeded_posterior():
@@ -67,7 +71,7 @@ def seeded_posterior():
     return posterior(lambda n: log_beta(n + seeds + BETA).sum())
 
 
-@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+@pytest.mark.parametrize("kernel", KERNELS + OTHERS, ids=repr)
 def test_seeds_are_the_stated_prior(kernel):
     prior = ps.topics.Seeded({0: ["b", "b"], "1": ["a", "c"]}, weight=2)
     model = ps.Model(2, alpha=ALPHA, beta=BETA, topics=prior)
@@ -154,7 +158,7 @@ def slab_posterior(probability, beta):
 
 
 @pytest.mark.parametrize("beta", [BETA, np.full(3, 0.3)], ids=["asymmetric", "symmetric"])
-@pytest.mark.parametrize("kernel", KERNELS[1::2], ids=repr)
+@pytest.mark.parametrize("kernel", [*KERNELS[1::2], OTHERS[4]], ids=repr)
 def test_spike_and_slab_is_the_stated_prior(kernel, beta):
     model = ps.Model(2, alpha=ALPHA, beta=beta, topics=ps.topics.SpikeSlab(0.3))
     chain = ps.Chain(corpus(), model, kernel, seed=1)
@@ -275,7 +279,8 @@ def test_the_priors_of_simulated_counts_are_found(method):
     assert beta == pytest.approx(0.05, rel=0.15)
 
 
-def test_a_chain_learns_within_its_posterior():
+@pytest.mark.parametrize("kernel", [KERNELS[0], OTHERS[0], OTHERS[2], OTHERS[4]], ids=repr)
+def test_a_chain_learns_within_its_posterior(kernel):
     """The joint posterior of z and a symmetric alpha, by enumeration and a grid."""
     grid = np.exp(np.linspace(np.log(1e-3), np.log(60), 400))
     prior = gamma(1.5, scale=1 / 2.0).pdf(grid) * grid
@@ -290,7 +295,7 @@ def test_a_chain_learns_within_its_posterior():
         joint[i] = words * prior * np.exp((log_beta(documents + a) - log_beta(np.zeros(2) + a)).sum(axis=1))
     joint /= joint.sum()
     model = ps.Model(2, alpha=0.5, beta=BETA, learn_alpha=Concentration("slice", True, shape=1.5, rate=2.0))
-    chain = ps.Chain(corpus(), model, seed=9)
+    chain = ps.Chain(corpus(), model, kernel, seed=9)
     found, total = np.zeros(64), []
     powers = 2 ** np.arange(5, -1, -1)
     for _ in chain.sweeps(20_000):

@@ -61,6 +61,9 @@ class Kernel(Configured, ABC):
     #: Losses allowed: False for kernels of unsupervised models.
     responses = True
 
+    #: What keeps the chain from the posterior, in words that follow "the kernel"; None: nothing does.
+    approximate: str | None = None
+
     def __init__(self, collapse: str = "full"):
         if collapse not in ("full", "partial"):
             raise ValueError(f'collapse must be "full" or "partial", not {collapse!r}')

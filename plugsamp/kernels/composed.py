@@ -12,6 +12,7 @@ from plugsamp.proposals.base import Proposal
 from plugsamp.proposals.table import TableProposal, compiled
 from plugsamp.registry import load as load_registered
 from plugsamp.state import State
+from plugsamp.topics.lazily import lazy_topics, suits
 
 _loop = load("plugsamp.kernels.composed_loop")
 
@@ -63,7 +64,7 @@ def proposal_name(proposal) -> str:
     """What a proposal is called in reports: its registered name, or that of its class."""
     if isinstance(proposal, str):
         return proposal
-    return proposal.__name__ if isinstance(proposal, type) else type(proposal).__name__
+    return getattr(proposal, "__name__", type(proposal).__name__)
 
 
 def _make(proposal, collapse: str):
@@ -87,6 +88,10 @@ class _ComposedSampler(Sampler):
         self.kernel, self.state = kernel, state
         self.proposals = [_make(proposal, kernel.collapse) for proposal in kernel.proposals]
         self.names = [proposal_name(proposal) for proposal in kernel.proposals]
+        forms = [proposal.lazy_form() for proposal in self.proposals]
+        if state.phi is not None and None not in forms and suits(state):
+            state.lazy = lazy_topics(state)
+            self.proposals = forms
         for proposal in self.proposals:
             proposal.attach(state)
 
@@ -100,11 +105,15 @@ class _ComposedSampler(Sampler):
 
     def _call(self, first, last, key, tried, accepted, **probe):
         s = self.state
+        if s.lazy is None:
+            word, totals = s.topic_word, s.topic_totals
+        else:
+            word, totals = s.unread_counts
         return _loop.sample_documents(
-            s.offsets, first, last, s.words, s.z, s.topic_word, s.topic_totals, s.phi, s.alpha, s.alpha_sum,
+            s.offsets, first, last, s.words, s.z, word, totals, s.phi, s.alpha, s.alpha_sum,
             s.beta, s.beta_sum, s.n_topics, s.eta_by_topic, s.kappa[first:last], s.omega[first:last],
             s.offset[first:last], self.proposals, self.kernel.composition == "mixture", self.kernel.steps,
-            key, tried, accepted, **probe,
+            key, tried, accepted, 0 if s.lazy is None else s.lazy.address, **probe,
         )  # fmt: skip
 
     def sample(self, first: int, last: int, key: int) -> BlockReport:
@@ -112,6 +121,8 @@ class _ComposedSampler(Sampler):
         accepted = np.zeros_like(tried)
         self._prepare(first, last)
         moved = self._call(first, last, key, tried, accepted)
+        if self.state.lazy is not None:
+            self.state.leave_counts()
         rates = zip(self.names, tried.tolist(), accepted.tolist(), strict=True)
         return BlockReport(moved, {name: (t, a) for name, t, a in rates})
 

@@ -14,6 +14,7 @@ from libc.string cimport memset
 
 from plugsamp.kernels.lanes cimport *
 from plugsamp.proposals.base cimport STAY, Document, Proposal
+from plugsamp.topics.cells cimport Block, Cells, bit_count, phi_at
 from plugsamp.random.streams cimport Stream, below, open_stream, uniform
 
 cdef enum:
@@ -51,10 +52,10 @@ cdef void fill_residual(Work* q, Document* d) noexcept nogil:
         q.half[c] = <float>(0.5 * d.omega[c] * share * share)
 
 
-cdef void evaluate(Work* q, Document* d, int position, int s, const int32_t* t, bint collapsed,
+cdef void evaluate(Work* q, Document* d, int position, int s, const int32_t* t, int n, bint collapsed,
                    const int32_t* row_n, const int64_t* totals,
-                   float* a, float* b, float* c, float* target) noexcept nogil:
-    """a, b, c and π (up to a factor) of the eight topics t for a token whose topic is s."""
+                   float* a, float* b, float* c, double* target) noexcept nogil:
+    """a, b, c and π (up to a factor) of eight topics t for a token whose topic is s; from the n-th on t is t[0]."""
     cdef int l, o
     cdef int w = d.words[position]
     cdef int own  # whole numbers are subtracted first: (alpha + n) - 1 in floats loses a small alpha's digits
@@ -70,14 +71,14 @@ cdef void evaluate(Work* q, Document* d, int position, int s, const int32_t* t, 
             half = l_load(q.half + o)
             # taking the token out adds ω η_s / N² to the residual
             l_store(q.without + o, l_add(l_load(q.residual + o), l_mul(l_add(half, half), l_load(mine + o))))
-        for l in range(8):
+        for l in range(n):
             row = d.eta + <size_t>t[l] * d.output_stride
             acc = l_set(0)
             for o in range(0, d.output_stride, 16):
                 e = l_load(row + o)
                 acc = l_add(acc, l_mul(e, l_sub(l_load(q.without + o), l_mul(l_load(q.half + o), e))))
             score[l] = l_sum(acc)
-    for l in range(8):
+    for l in range(n):
         own = 1 if t[l] == s else 0
         a[l] = d.alpha[t[l]] + (q.n[t[l]] - own)
         if collapsed:
@@ -86,8 +87,13 @@ cdef void evaluate(Work* q, Document* d, int position, int s, const int32_t* t, 
             if t[l] == s:
                 c[l] = 1 / (<float>(totals[s] - 1) + <float>d.beta_sum)
         else:
-            b[l] = d.phi[<size_t>w * d.stride + t[l]]
+            b[l] = phi_at(<const Cells*>d.cells, w, t[l]) if d.cells != NULL else d.phi[<size_t>w * d.stride + t[l]]
             c[l] = 1
+    for l in range(n, 8):
+        a[l] = a[0]
+        b[l] = b[0]
+        c[l] = c[0]
+        score[l] = score[0]
     if d.n_outputs:
         # exp is clamped to 87 below the largest: such a topic is never kept, and still can be left
         rest[0] = score[0]
@@ -97,23 +103,43 @@ cdef void evaluate(Work* q, Document* d, int position, int s, const int32_t* t, 
             score[l] = rest[0]
         l_store(score, l_exp(l_sub(l_load(score), l_set(rest[0]))))
         for l in range(8):
-            target[l] = a[l] * b[l] * c[l] * score[l]
+            target[l] = <double>a[l] * b[l] * c[l] * score[l]
     else:
         for l in range(8):
-            target[l] = a[l] * b[l] * c[l]
+            target[l] = <double>a[l] * b[l] * c[l]
 
 
-cdef void draw_run(void** handles, const uint16_t** copies, const int* pattern, int steps, Document* d,
-                   int begin, int end, int32_t* codes, Stream* s) noexcept nogil:
+cdef void draw_run(void** handles, const uint16_t** copies, const bint* immediate, const int* pattern, int steps,
+                   Document* d, int begin, int end, int32_t* codes, Stream* s) noexcept nogil:
     """Candidates of tokens begin:end, `steps` a token; what they will copy is fetched."""
-    cdef int i, j
+    cdef int i, j, t
+    cdef const Cells* lazy = <const Cells*>d.cells
     for j in range(steps):
-        (<Proposal>handles[pattern[j]]).draw(d, begin, end, codes + j, steps, s)
+        if immediate[pattern[j]]:
+            for i in range(end - begin):    # drawn when their token's turn has come
+                codes[i * steps + j] = STAY
+        else:
+            (<Proposal>handles[pattern[j]]).draw(d, begin, end, codes + j, steps, s)
     for j in range(steps):
         if copies[pattern[j]] != NULL:
             for i in range(end - begin):
                 if codes[i * steps + j] < 0 and codes[i * steps + j] != STAY:
                     l_prefetch(copies[pattern[j]] + ~codes[i * steps + j])
+    if lazy != NULL:
+        for i in range(end - begin):
+            l_prefetch(lazy.blocks + <size_t>d.words[begin + i] * lazy.n_blocks + (d.topics[begin + i] >> 6))
+            for j in range(steps):
+                t = codes[i * steps + j]
+                if t < 0:
+                    if t == STAY:
+                        continue
+                    t = copies[pattern[j]][~t]
+                l_prefetch(lazy.blocks + <size_t>d.words[begin + i] * lazy.n_blocks + (t >> 6))
+
+
+cdef inline void prefetch_value(const Cells* c, int w, int k) noexcept nogil:
+    cdef const Block* block = c.blocks + <size_t>w * c.n_blocks + (k >> 6)
+    l_prefetch(c.values + block.first + bit_count(block.listed & ((<uint64_t>1 << (k & 63)) - 1)))
 
 
 def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t last,
@@ -123,7 +149,7 @@ def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t la
                      double beta_sum, int n_topics, const float[:, ::1] eta,
                      const double[:, ::1] kappa, const double[:, ::1] omega,
                      const double[:, ::1] offset, list proposals, bint mixture, int steps,
-                     uint64_t key, int64_t[::1] tried, int64_t[::1] accepted,
+                     uint64_t key, int64_t[::1] tried, int64_t[::1] accepted, size_t cells,
                      Py_ssize_t probe=-1, int probe_topic=0, int probe_proposal=0,
                      double[::1] probe_target=None, double[::1] probe_mass=None, int64_t[::1] probe_draws=None):
     """Draw the topics of documents first:last in place.
@@ -134,6 +160,7 @@ def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t la
     eta : (n_topics, C padded to 16); kappa, omega, offset : (last - first, C).
     proposals : list of Proposal; `mixture`: the proposal of each step is drawn, once a document (a mixture
         all the same, since the draw knows nothing of the state), otherwise they take turns.
+    cells : address of the `Cells` where the topics are lazy (`phi` is then not looked at), or 0.
     tried, accepted : (len(proposals),), added to; only candidates that differ from the current topic count.
     probe : a position in document `first`; with it nothing is drawn: `probe_target` (K,) gets π and
         `probe_mass` (K,) the masses of proposal number `probe_proposal`, as the sampler computes them, for
@@ -158,7 +185,7 @@ def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t la
     cdef float a[16]
     cdef float b[16]
     cdef float c[16]
-    cdef float target[16]
+    cdef double target[16]   # a tiny phi times a tiny score is no float
     cdef float masses[MAX_PROPOSALS][16]
     cdef float u
     cdef Py_ssize_t d, moved = 0
@@ -167,12 +194,16 @@ def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t la
     cdef void* handles[MAX_PROPOSALS]
     cdef const uint16_t* copies[MAX_PROPOSALS]
     cdef bint follows[MAX_PROPOSALS]
+    cdef bint immediate[MAX_PROPOSALS]
+    cdef bint any_immediate = False
     cdef const float* eta_s
     cdef const float* eta_t
     if steps > MAX_STEPS or n_proposals > MAX_PROPOSALS:
         raise ValueError(f"a composition holds {MAX_STEPS} steps and {MAX_PROPOSALS} proposals at most")
     for p in range(n_proposals):
         handles[p] = <void*>(<Proposal?>proposals[p])
+        immediate[p] = (<Proposal>proposals[p]).immediate
+        any_immediate = any_immediate or immediate[p]
     memset(&doc, 0, sizeof(doc))
     doc.n_topics = n_topics
     doc.stride = <int>alpha.shape[0]
@@ -183,6 +214,8 @@ def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t la
     doc.beta = &beta[0]
     doc.beta_sum = beta_sum
     doc.phi = NULL if collapsed else &phi[0, 0]
+    cdef const Cells* lazy = <const Cells*>cells
+    doc.cells = lazy
     doc.topic_word = &topic_word[0, 0]
     doc.eta = &eta[0, 0] if doc.n_outputs else NULL
     cdef int room = max(doc.stride, 16)
@@ -195,6 +228,8 @@ def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t la
     try:
         if q.n == NULL or q.inverse == NULL or q.f == NULL or q.residual == NULL or q.half == NULL or q.without == NULL:
             raise MemoryError(f"no memory for the composed kernel's {n_topics} topics")
+        doc.topic_totals = &topic_totals[0]
+        doc.inverse = q.inverse
         with nogil:
             open_stream(&stream, key)
             open_stream(&coins, key ^ <uint64_t>0x5DEECE66D1CE4E5B)
@@ -234,7 +269,7 @@ def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t la
                             topics[0] = probe_topic
                             for l in range(1, 8):
                                 topics[l] = min(k + l - 1, n_topics - 1)
-                            evaluate(&q, &doc, <int>probe, probe_topic, topics, collapsed, row_n, &topic_totals[0],
+                            evaluate(&q, &doc, <int>probe, probe_topic, topics, 8, collapsed, row_n, &topic_totals[0],
                                      a, b, c, target)
                             (<Proposal>handles[probe_proposal]).masses(&doc, <int>probe, topics, a, b, c, masses[0])
                             for l in range(1, 8):
@@ -252,13 +287,15 @@ def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t la
                             probe_draws[t] += 1
                             draws -= 1
                         break
-                    draw_run(handles, copies, pattern, steps, &doc, begin, min(begin + RUN, end), codes[0], &stream)
+                    draw_run(handles, copies, immediate, pattern, steps, &doc, begin, min(begin + RUN, end), codes[0],
+                             &stream)
                     turn = 0
                     for run in range(begin, end, 16):
                         m = min(run + RUN, end)
                         turn = 1 - turn
                         if m < end:     # the next run's candidates, one run ahead of their use
-                            draw_run(handles, copies, pattern, steps, &doc, m, min(m + RUN, end), codes[turn], &stream)
+                            draw_run(handles, copies, immediate, pattern, steps, &doc, m, min(m + RUN, end), codes[turn],
+                                     &stream)
                         drawn = codes[1 - turn]
                         for i in range(run, m):
                             w = doc.words[i]
@@ -268,15 +305,24 @@ def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t la
                                     t = code if code >= 0 else copies[pattern[j]][~code]
                                     if collapsed:
                                         l_prefetch(&topic_word[w, t])
-                                    else:
+                                    elif doc.cells == NULL:
                                         l_prefetch(&phi[w, t])
+                                    else:
+                                        prefetch_value(lazy, w, t)
                             if collapsed:
                                 l_prefetch(&topic_word[w, doc.topics[i]])
-                            else:
+                            elif doc.cells == NULL:
                                 l_prefetch(&phi[w, doc.topics[i]])
+                            else:
+                                prefetch_value(lazy, w, doc.topics[i])
                         for i in range(run, m):
                             s = z[doc.first + i]
                             row_n = &topic_word[doc.words[i], 0]
+                            if any_immediate:
+                                for j in range(steps):
+                                    if immediate[pattern[j]]:
+                                        (<Proposal>handles[pattern[j]]).draw(
+                                            &doc, i, i + 1, drawn + (i - run) * steps + j, steps, &stream)
                             for round_start in range(0, steps, 7):
                                 n_round = min(ROUND, steps - round_start)
                                 topics[0] = s
@@ -294,7 +340,8 @@ def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t la
                                     continue
                                 for l in range(n_round + 1, 8):
                                     topics[l] = s
-                                evaluate(&q, &doc, i, s, topics, collapsed, row_n, &topic_totals[0], a, b, c, target)
+                                evaluate(&q, &doc, i, s, topics, n_round + 1, collapsed, row_n, &topic_totals[0], a, b, c,
+                                         target)
                                 for p in range(n_proposals):
                                     (<Proposal>handles[p]).masses(&doc, i, topics, a, b, c, masses[p])
                                 l = 0
@@ -322,14 +369,14 @@ def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t la
                                     topic_totals[t] += 1
                                     q.inverse[s] = 1 / (topic_totals[s] + <float>beta_sum)
                                     q.inverse[t] = 1 / (topic_totals[t] + <float>beta_sum)
-                                else:
+                                elif lazy == NULL:      # with lazy topics nothing is counted here
                                     l_add_shared(&row_n[s], -1)
                                     l_add_shared(&row_n[t], 1)
                                     topic_totals[s] -= 1
                                     topic_totals[t] += 1
                                 for p in range(n_proposals):
                                     if follows[p]:
-                                        (<Proposal>handles[p]).moved(&doc, i, t)
+                                        (<Proposal>handles[p]).moved(&doc, i, s)
                                 if doc.n_outputs:
                                     eta_s = doc.eta + <size_t>s * doc.output_stride
                                     eta_t = doc.eta + <size_t>t * doc.output_stride

@@ -90,6 +90,41 @@ L_INLINE int l_count_le(lf v, float x) {
   return -(m[0] + m[1]);
 }
 #endif
+/* a where x > y, otherwise b. (Comparisons of vectors as such are taken apart by some compilers.) */
+#if defined(__AVX512F__)
+L_INLINE lf l_where_above(lf x, lf y, lf a, lf b) {
+  return (lf)_mm512_mask_blend_ps(_mm512_cmp_ps_mask((__m512)x, (__m512)y, _CMP_GT_OQ), (__m512)b, (__m512)a);
+}
+#elif defined(__AVX__)
+L_INLINE lf l_where_above(lf x, lf y, lf a, lf b) {
+  l_halves s = {x}, t = {y}, v = {a}, w = {b};
+  for (int i = 0; i < 2; i++)
+    w.h[i] = _mm256_blendv_ps(w.h[i], v.h[i], _mm256_cmp_ps(s.h[i], t.h[i], _CMP_GT_OQ));
+  return w.v;
+}
+#else
+L_INLINE lf l_where_above(lf x, lf y, lf a, lf b) { return l_pick(x > y, a, b); }
+#endif
+/* A bit for each lane that is above x. */
+#if defined(__AVX512F__)
+L_INLINE uint32_t l_above(lf v, float x) { return _mm512_cmp_ps_mask((__m512)v, _mm512_set1_ps(x), _CMP_GT_OQ); }
+#elif defined(__AVX__)
+L_INLINE uint32_t l_above(lf v, float x) {
+  l_halves y = {v};
+  __m256 limit = _mm256_set1_ps(x);
+  return (uint32_t)_mm256_movemask_ps(_mm256_cmp_ps(y.h[0], limit, _CMP_GT_OQ)) |
+         (uint32_t)_mm256_movemask_ps(_mm256_cmp_ps(y.h[1], limit, _CMP_GT_OQ)) << 8;
+}
+#else
+L_INLINE uint32_t l_above(lf v, float x) {
+  uint32_t m = 0;
+  for (int i = 0; i < 16; i++) m |= (uint32_t)(v[i] > x) << i;
+  return m;
+}
+#endif
+#define l_lowest(m) __builtin_ctz(m)
+/* The lanes up to x, 0 for the others. */
+L_INLINE lf l_up_to(lf v, float x) { return l_where_above(v, l_set(x), l_set(0), v); }
 L_INLINE lf l_round_parts(lf x, lf *power) {
   /* x = n ln 2 + r: returns r, *power = 2^n. Arguments are clamped so that 2^n is normal. */
   lf t = x * l_set(1.44269504f) + l_set(127.5f);
@@ -125,6 +160,13 @@ L_INLINE float l_top(lf v) { float s = v.x[0]; L_EACH s = v.x[i] > s ? v.x[i] : 
 L_INLINE lf l_scan(lf v) { for (int i = 1; i < 16; i++) v.x[i] += v.x[i - 1]; return v; }
 L_INLINE float l_last(lf v) { return v.x[15]; }
 L_INLINE int l_count_le(lf v, float x) { int n = 0; L_EACH n += v.x[i] <= x; return n; }
+L_INLINE uint32_t l_above(lf v, float x) {
+  uint32_t m = 0;
+  L_EACH m |= (uint32_t)(v.x[i] > x) << i;
+  return m;
+}
+L_INLINE lf l_up_to(lf v, float x) { L_EACH v.x[i] = v.x[i] <= x ? v.x[i] : 0; return v; }
+L_INLINE int l_lowest(uint32_t m) { unsigned long i; _BitScanForward(&i, m); return (int)i; }
 L_INLINE lf l_round_parts(lf x, lf *power) {
   lf r;
   L_EACH {
@@ -137,6 +179,8 @@ L_INLINE lf l_round_parts(lf x, lf *power) {
   return r;
 }
 #endif
+
+#define l_below(v, x) l_above(l_sub(l_set(0), (v)), -(x))
 
 /* exp of 16 floats, relative error below 2e-7; arguments are clamped to [-87, 88]. */
 L_INLINE lf l_exp(lf x) {

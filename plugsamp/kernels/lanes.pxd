@@ -1,4 +1,4 @@
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, uint32_t
 
 cdef extern from "plugsamp/kernels/lanes.h" nogil:
     ctypedef struct lf:
@@ -19,6 +19,10 @@ cdef extern from "plugsamp/kernels/lanes.h" nogil:
     float l_last(lf v)
     float l_top(lf v)
     int l_choose(const float* w, int stride, lf acc, float u)
+    uint32_t l_above(lf v, float x)
+    uint32_t l_below(lf v, float x)
+    lf l_up_to(lf v, float x)
+    int l_lowest(uint32_t m)
     void l_prefetch(const void* p)
     bint l_likely(bint x)
     void l_add_shared(int32_t* p, int32_t v)

@@ -2,8 +2,8 @@
 
 A proposal is an independence proposal for the topic of a token. It must be a function of things that
 stay fixed while the tokens of a part of a document are updated (MODEL section 3): Φ, η, κ, ω, the words,
-the topics of tokens outside the part; never the part's own topics, except by copying one at the moment
-of use (below).
+the topics of tokens outside the part; never the part's own topics, except at the moment of use: by copying
+one, or in an `immediate` proposal by counts without the token at hand.
 """
 from libc.stdint cimport int32_t, int64_t, uint16_t
 
@@ -27,7 +27,11 @@ cdef struct Document:
     const float* beta          # (V,)
     double beta_sum
     const float* phi           # (V, stride), NULL where the topics are integrated out
+    const void* cells          # instead of phi where the topics are lazy (Proposal.lazy_form), or NULL
     const int32_t* topic_word  # (V, stride)
+    # The counts as they are, the token at hand included: for `immediate` proposals, which take it out.
+    const int64_t* topic_totals  # (stride,)
+    const float* inverse       # (stride,) 1/(n_k + beta_sum), or 1
     const float* eta           # (n_topics, output_stride)
     const double* kappa        # (n_outputs,), 0 where the response is missing
     const double* omega        # (n_outputs,)
@@ -39,6 +43,8 @@ cdef class Proposal:
     cdef const uint16_t* copies
     # Whether `moved` is to be called when a token gets another topic.
     cdef bint follows
+    # Whether candidates are drawn at the moment of use, token by token, not a run of tokens ahead.
+    cdef bint immediate
 
     # The tokens begin:end of the document (positions) are about to be updated. Every document is
     # visited in two parts; the topics of the other part stay fixed meanwhile.
@@ -49,4 +55,5 @@ cdef class Proposal:
     # a = n_dk + alpha_k, b = n_kw + beta_w or phi_kw, c = 1/(n_k + beta_sum) or 1, without the token.
     cdef void masses(self, Document* d, int position, const int32_t* topics, const float* a, const float* b,
                      const float* c, float* out) noexcept nogil
-    cdef void moved(self, Document* d, int position, int topic) noexcept nogil
+    # The token at `position` had topic `before` and has another one now.
+    cdef void moved(self, Document* d, int position, int before) noexcept nogil

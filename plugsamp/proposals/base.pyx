@@ -18,6 +18,10 @@ cdef class Proposal:
     def prepare(self, state, first, last):
         """Make the tables of a block: documents first:last are about to be updated, (κ, ω) are drawn."""
 
+    def lazy_form(self):
+        """The proposal to take this one's place where small cells of Φ are not kept, or None: it needs them."""
+        return None
+
     cdef int begin(self, Document* d, int begin, int end) noexcept nogil:
         return 0
 
@@ -32,5 +36,5 @@ cdef class Proposal:
         for i in range(8):
             out[i] = 1
 
-    cdef void moved(self, Document* d, int position, int topic) noexcept nogil:
+    cdef void moved(self, Document* d, int position, int before) noexcept nogil:
         pass

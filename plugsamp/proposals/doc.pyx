@@ -36,6 +36,9 @@ cdef class DocProposal(Proposal):
         alias_build(self.cells, &alpha[0], NULL, self.n_topics,
                     np.asarray(alpha, dtype=float)[: self.n_topics].sum(), &work[0])
 
+    def lazy_form(self):
+        return self
+
     cdef int begin(self, Document* d, int begin, int end) noexcept nogil:
         self.copies = d.topics
         return 0

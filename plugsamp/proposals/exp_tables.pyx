@@ -56,6 +56,9 @@ cdef class ExpProposal(Proposal):
                 or self.linear == NULL or self.quadratic == NULL):
             raise MemoryError("no memory for the tables of the exp proposal")
 
+    def lazy_form(self):
+        return self
+
     cdef int begin(self, Document* d, int begin, int end) noexcept nogil:
         cdef int i, k, c, others = d.length - (end - begin)
         cdef double share = 1.0 / d.length, total = 0, mean

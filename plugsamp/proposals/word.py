@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from plugsamp.proposals.word_tables import WordCopyProposal, WordTableProposal
+from plugsamp.dispatch import load
+from plugsamp.proposals.word_copy import WordCopyProposal
+
+WordTableProposal = load("plugsamp.proposals.word_tables").WordTableProposal
 
 
 def WordProposal(collapse: str):  # a factory that stands where other proposals have a class

@@ -1,110 +1,76 @@
-"""The two forms of the word proposal."""
-from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
+"""The word proposal where the topics are a variable: an alias table a word."""
+from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t
 from libc.stdlib cimport free, malloc, realloc
 
+from plugsamp.kernels.lanes cimport *
 from plugsamp.proposals.alias cimport Cell, alias_build, alias_draw
 from plugsamp.proposals.base cimport STAY, Document, Proposal
-from plugsamp.random.streams cimport Stream, below, bits
+from plugsamp.random.streams cimport Stream, bits
 
 import numpy as np
 
-
-cdef class WordCopyProposal(Proposal):
-    """The topic of a uniformly chosen token of the same word, or a uniform topic (coin n_w/(n_w + K beta_w)).
-
-    The token itself, at its current value, is among those to choose from (a stay); for another topic the
-    mass is n_kw + beta_w without the token. No table: a copy of the assignments is kept in word order.
-    """
-
-    cdef uint16_t[::1] by_word     # topics in word order
-    cdef int64_t[::1] starts       # (V + 1,)
-    cdef int32_t[::1] place        # (N,) where each token stands in word order
-
-    def attach(self, state):
-        # Pseudo-tokens stand among the tokens of their word, with topics that never change.
-        words = np.concatenate([state.words, state.pseudo_words])
-        if len(words) > 2**31 - 2:
-            raise ValueError("the collapsed word proposal holds 2^31 tokens at most; take collapse=partial")
-        order = np.argsort(words, kind="stable")
-        place = np.empty(len(words), np.int32)
-        place[order] = np.arange(len(words), dtype=np.int32)
-        self.place = place
-        self.starts = np.concatenate([[0], np.cumsum(np.bincount(words, minlength=state.n_words))]).astype(np.int64)
-        self.by_word = np.zeros(max(len(words), 1), np.uint16)
-        np.asarray(self.by_word)[place[len(state.words):]] = state.pseudo_topics
-        self.follows = True
-
-    def refresh(self, state, seed, sweep):
-        """Put the assignments in word order."""
-        np.asarray(self.by_word)[np.asarray(self.place)[: len(state.z)]] = state.z
-        self.copies = &self.by_word[0]
-
-    cdef void draw(self, Document* d, int begin, int end, int32_t* codes, int step, Stream* s) noexcept nogil:
-        cdef int i, w
-        cdef int64_t n, j
-        cdef double place
-        for i in range(begin, end):
-            w = d.words[i]
-            n = self.starts[w + 1] - self.starts[w]
-            place = (bits(s) + 0.5) * (1.0 / 4294967296.0) * (n + d.n_topics * <double>d.beta[w])
-            if place < n:
-                j = self.starts[w] + <int64_t>place
-                codes[(i - begin) * step] = STAY if j == self.place[d.first + i] else ~<int32_t>j
-            else:
-                codes[(i - begin) * step] = <int32_t>below(s, d.n_topics)
-
-    cdef void masses(self, Document* d, int position, const int32_t* topics, const float* a, const float* b,
-                     const float* c, float* out) noexcept nogil:
-        cdef int i
-        for i in range(8):
-            out[i] = b[i]
-
-    cdef void moved(self, Document* d, int position, int topic) noexcept nogil:
-        self.by_word[self.place[d.first + position]] = <uint16_t>topic
+cdef float SHARE = 0.1
 
 
 cdef class WordTableProposal(Proposal):
-    """A topic with mass phi_kw by an alias table over the probable topics, with a uniform background.
+    """A topic with mass phi_kw, or phi_kw times a weight of the topic.
 
-    Only topics with phi_kw above a twentieth of the word's mean over topics get a cell: a few a word,
-    where a full table would have K. The background (5 %) reaches the others. The mass is what is drawn
-    from, so nothing is approximated.
+    Only topics whose mass is above a tenth of the word's mean over topics get a cell of the alias table: a
+    few a word, where a full table would have K. What the others hold together is known, and where it is
+    drawn, seldom, the topic is found by adding up. So the draw has that mass to the last digit of floats.
+
+    Attributes
+    ----------
+    sums : float32 (V,)
+        The masses' sums.
     """
 
     cdef Cell* cells
     cdef int64_t room
     cdef int64_t[::1] starts
-    cdef float[::1] threshold
-    cdef float[::1] scale
-    cdef float background
-    cdef uint32_t coin
+    cdef float[::1] limits       # no cell up to here
+    cdef float[::1] rests        # what has no cell, together
+    cdef readonly object sums
+    cdef float[::1] sum_of
+    cdef const float[::1] weights    # (stride,) or None
+    cdef bint weighted
 
-    def __cinit__(self):
-        self.cells = NULL
-        self.background = 0.05
-        self.coin = <uint32_t>(0.05 * 4294967296.0)
+    def weigh(self, weights):
+        """Take masses phi_kw times `weights`, float32 (stride,)."""
+        self.weighted = True
+        self.weights = weights
 
     def __dealloc__(self):
         free(self.cells)
 
+    def lazy_form(self):
+        from plugsamp.dispatch import load
+
+        return load("plugsamp.proposals.word_lazy").WordLazyProposal()
+
     def attach(self, state):
         self.starts = np.zeros(state.n_words + 1, np.int64)
-        self.threshold = np.zeros(state.n_words, np.float32)
-        self.scale = np.zeros(state.n_words, np.float32)
+        self.limits = np.zeros(state.n_words, np.float32)
+        self.rests = np.zeros(state.n_words, np.float32)
+        self.sums = np.zeros(state.n_words, np.float32)
+        self.sum_of = self.sums
 
     def refresh(self, state, seed, sweep):
         """Build the tables from Phi."""
         cdef const float[:, ::1] phi = state.phi
         cdef Py_ssize_t w, n_words = phi.shape[0]
-        cdef int k, n, n_topics = state.n_topics
+        cdef int k, g, n, n_topics = state.n_topics, stride = phi.shape[1]
         cdef int64_t used = 0
+        cdef uint32_t above
         cdef float limit
         cdef double total
-        cdef float[::1] mass = np.empty(n_topics, np.float32)
-        cdef uint16_t[::1] topics = np.empty(n_topics, np.uint16)
-        cdef int[::1] work = np.empty(n_topics, np.intc)
-        cdef float sum16
+        cdef float[::1] scaled = np.zeros(stride, np.float32)
+        cdef float[::1] mass = np.empty(stride, np.float32)
+        cdef uint16_t[::1] topics = np.empty(stride, np.uint16)
+        cdef int[::1] work = np.empty(stride, np.intc)
+        cdef lf acc
         cdef const float* row
+        cdef const float* weight = &self.weights[0] if self.weighted else NULL
         cdef Cell* grown
         for w in range(n_words):
             if self.room < used + n_topics:
@@ -114,34 +80,60 @@ cdef class WordTableProposal(Proposal):
                     raise MemoryError(f"no memory for {self.room} alias cells of the word proposal")
                 self.cells = grown
             row = &phi[w, 0]
-            sum16 = 0
-            for k in range(n_topics):
-                sum16 += row[k]
-            limit = sum16 * <float>0.05 / n_topics
+            if weight != NULL:
+                for g in range(0, stride, 16):
+                    l_store(&scaled[g], l_mul(l_load(row + g), l_load(weight + g)))
+                row = &scaled[0]
+            acc = l_set(0)
+            for g in range(0, stride, 16):
+                acc = l_add(acc, l_load(row + g))
+            self.sum_of[w] = l_sum(acc)
+            limit = self.sum_of[w] * (SHARE / n_topics)
             n = 0
             total = 0
-            for k in range(n_topics):
-                mass[n] = row[k]
-                topics[n] = <uint16_t>k
-                n += row[k] > limit
-            for k in range(n):
-                total += mass[k]
+            acc = l_set(0)
+            for g in range(0, stride, 16):
+                above = l_above(l_load(row + g), limit)
+                acc = l_add(acc, l_up_to(l_load(row + g), limit))
+                while above:
+                    k = g + l_lowest(above)
+                    above &= above - 1
+                    mass[n] = row[k]
+                    topics[n] = <uint16_t>k
+                    total += row[k]
+                    n += 1
             self.starts[w] = used
-            self.threshold[w] = limit
-            self.scale[w] = <float>((1 - self.background) / total) if n else 0
+            self.limits[w] = limit
+            self.rests[w] = l_sum(acc)
             if n:
                 alias_build(self.cells + used, &mass[0], &topics[0], n, total, &work[0])
             used += n
         self.starts[n_words] = used
 
+    cdef int by_sum(self, Document* d, int w, float target) noexcept nogil:
+        """The topic without a cell at which the running sum passes `target`."""
+        cdef int k, last = STAY
+        cdef float mass
+        cdef const float* row = d.phi + <size_t>w * d.stride
+        for k in range(d.n_topics):
+            mass = row[k] * self.weights[k] if self.weighted else row[k]
+            if 0 < mass <= self.limits[w]:
+                if target < mass:
+                    return k
+                target -= mass
+                last = k
+        return last
+
     cdef void draw(self, Document* d, int begin, int end, int32_t* codes, int step, Stream* s) noexcept nogil:
         cdef int i, w
         cdef int64_t start
+        cdef float place
         for i in range(begin, end):
             w = d.words[i]
             start = self.starts[w]
-            if bits(s) < self.coin or self.starts[w + 1] == start:
-                codes[(i - begin) * step] = <int32_t>below(s, d.n_topics)
+            place = (bits(s) >> 8) * <float>(1.0 / 16777216.0) * self.sum_of[w]
+            if place < self.rests[w] or self.starts[w + 1] == start:
+                codes[(i - begin) * step] = self.by_sum(d, w, place)
             else:
                 codes[(i - begin) * step] = alias_draw(self.cells + start, <uint32_t>(self.starts[w + 1] - start),
                                                        bits(s))
@@ -149,7 +141,5 @@ cdef class WordTableProposal(Proposal):
     cdef void masses(self, Document* d, int position, const int32_t* topics, const float* a, const float* b,
                      const float* c, float* out) noexcept nogil:
         cdef int i
-        cdef int w = d.words[position]
-        cdef float limit = self.threshold[w], scale = self.scale[w], rest = self.background / d.n_topics
         for i in range(8):
-            out[i] = rest + (scale * b[i] if b[i] > limit else 0)
+            out[i] = b[i] * self.weights[topics[i]] if self.weighted else b[i]

@@ -26,7 +26,10 @@ def test_a_failing_job_of_a_sweep_says_so_and_the_others_run(at, write_documents
         (["n_topcs=5"], ["no option 'n_topcs'", "did you mean 'n_topics'"]),
         (["missing_labels=true"], ["no option 'missing_labels'", "did you mean 'corpus.missing_labels'"]),
         (["corpus=svmlight", "path=d.svm"], ["no option 'path'", "did you mean 'corpus.path'"]),
-        (["kernel.steps=4"], ["no option 'kernel.steps' of kernel=dense; it is one of kernel=composed"]),
+        (
+            ["kernel.steps=4"],
+            ["no option 'kernel.steps' of kernel=dense", "it is one of kernel=alias, composed"],
+        ),
         (["los=hinge"], ["no option 'los'", "did you mean 'loss'"]),
         (["loss=hing"], ["no loss named 'hing'", "did you mean 'hinge'", "none"]),
         (["loss.cost=much"], ["'cost' must be a number, not 'much'"]),

@@ -27,7 +27,7 @@ from plugsamp.testing import (
 
 pytestmark = pytest.mark.usefixtures("blas_limited")
 CONFIGURATIONS = kernel_configurations()
-COLLAPSED = [c for c in CONFIGURATIONS if c[1].get("collapse", "full") == "full"]
+COLLAPSED = [c for c in CONFIGURATIONS if not resolve("kernels", c[0], **c[1]).partial]
 TOLERANCE = 1e-6
 
 

@@ -1,0 +1,63 @@
+"""When and how far Φ is lazy: `plugsamp.topics.lazy` and its bounds."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import gammainc, gammaincc
+
+from plugsamp.dispatch import load
+
+#: Fewer topics are drawn in full as fast.
+FEWEST_TOPICS = 64
+#: As large a part of the cells without tokens may be kept.
+LARGEST_SHARE = 0.2
+#: Mass of beta that a topic has at least: its sum is then above a quarter of that, but for one draw in 1e13.
+LEAST_MASS = 50.0
+
+
+def tau(state) -> float:
+    """What a gamma draw must exceed to be kept; see `plugsamp.topics.lazy` for its size."""
+    return 1e-6 * float(np.sqrt(2.0 * state.n_words))
+
+
+def suits(state) -> bool:
+    """Whether it pays, and its bounds hold: of plain Dirichlet priors that stay as they are."""
+    if state.masked or len(state.pseudo_words) or not state.beta_stays:
+        return False
+    beta = state.beta.astype(float)
+    return bool(
+        state.n_topics >= FEWEST_TOPICS
+        and state.beta_sum >= LEAST_MASS
+        and beta.min() >= 1e-3
+        and beta.max() < 1.0
+        and gammaincc(beta, tau(state)).mean() <= LARGEST_SHARE
+        and state.n_words * state.stride < 2**32 - 2**20
+    )
+
+
+def lazy_topics(state):
+    """The holder of Φ for `state`."""
+    beta, limit = state.beta.astype(float), tau(state)
+    return load("plugsamp.topics.lazy").LazyTopics(
+        state.beta, state.n_topics, state.stride, limit, gammaincc(beta, limit), _moment(beta, limit, 1)
+    )
+
+
+def _moment(beta, limit, n):
+    """The n-th moment of Gamma(beta) given that it is `limit` at most."""
+    rise = beta if n == 1 else beta * (beta + 1.0)
+    return rise * gammainc(beta + n, limit) / gammainc(beta, limit)
+
+
+def remainder(state, rng) -> np.ndarray:
+    """The small cells' sum in each topic, less its mean, (K,)."""
+    beta, limit = state.beta.astype(float), tau(state)
+    share = gammainc(beta, limit)
+    first, second = _moment(beta, limit, 1), _moment(beta, limit, 2)
+    deviation = np.sqrt((share * (second - first**2)).sum())
+    return deviation * rng.standard_normal(state.n_topics)
+
+
+def threshold(state) -> float:
+    """A phi that no cell reaches which is not kept, whatever the state."""
+    return 4.0 * tau(state) / state.beta_sum

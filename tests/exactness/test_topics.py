@@ -1,0 +1,143 @@
+"""Draws of the topics Φ, in full and lazy: their law, and that kernels see what the chain shows."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from plugsamp.chain import Chain
+from plugsamp.corpus import Corpus
+from plugsamp.kernels import ComposedMH
+from plugsamp.model import Model
+from plugsamp.state import State
+from plugsamp.testing import Enumeration, cases_for, check_draws, check_invariance, check_token
+from plugsamp.topics import lazily
+
+pytestmark = pytest.mark.usefixtures("blas_limited")
+KERNEL = {"proposals": ["word", "doc"], "composition": "cycle", "steps": 2, "collapse": "partial"}
+
+
+@pytest.fixture
+def forced(monkeypatch):
+    """Lazy topics wherever proposals allow, however few the topics and words."""
+    monkeypatch.setattr("plugsamp.kernels.composed.suits", lambda state: True)
+
+
+@pytest.fixture
+def coarse(monkeypatch):
+    """A tau so large that most cells are small."""
+    monkeypatch.setattr(lazily, "tau", lambda state: 0.2)
+
+
+def chain_for(case, proposals=("word", "doc"), seed=5):
+    kernel = ComposedMH(list(proposals), "cycle", 2, "partial")
+    chain = Chain(case.corpus(), case.model(), kernel, seed=seed).run(3)
+    chain.augment()
+    return chain
+
+
+def many_words(n_topics=70, beta=0.02, n_words=5000, seed=0):
+    """A chain over a corpus with some frequent words and many seldom ones."""
+    rng = np.random.default_rng(seed)
+    counts = np.zeros((40, n_words), dtype=int)
+    np.add.at(counts, (rng.integers(40, size=3000), rng.integers(n_words, size=3000)), 1)
+    counts[:, :5] += rng.poisson(3, (40, 5))
+    return Chain(Corpus.from_counts(counts), Model(n_topics, 0.1, beta), ComposedMH(**KERNEL), seed=seed)
+
+
+def phi_draws(lazy, n, monkeypatch):
+    monkeypatch.setattr("plugsamp.kernels.composed.suits", lambda state: lazy and lazily.suits(state))
+    chain = many_words()
+    assert (chain.state.lazy is not None) is lazy
+    draws = []
+    for sweep in range(n):
+        chain._draw_phi(sweep)
+        draws.append(chain.phi)
+    return chain, np.array(draws)
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+def test_cells_have_their_law(lazy, monkeypatch):
+    """phi_kw ~ Beta(n_kw + beta, the rest), for cells with and without tokens; topics sum to 1."""
+    chain, draws = phi_draws(lazy, 12, monkeypatch)
+    np.testing.assert_allclose(draws.sum(axis=2), 1.0, atol=2e-5)
+    n, beta = chain.counts.topic_word, 0.02
+    total = chain.counts.topic_totals[:, None] + chain.state.beta_sum
+    for least, most in ((0, 0), (1, 1), (2, 4), (5, 100)):
+        chosen = (n >= least) & (n <= most)
+        shape = (n + beta)[chosen]
+        rest = (total - n - beta)[chosen]
+        u = stats.beta.cdf(draws[:, chosen], shape, rest).ravel()
+        if most == 0:  # what lies at the floor has no law
+            low = float(stats.beta.cdf(1e-29, beta, rest.max()))
+            assert abs((u <= low).mean() - low) < 5 * np.sqrt(low / len(u))
+            u = (u[u > low][:400_000] - low) / (1 - low)
+        assert stats.kstest(u, "uniform").pvalue > 1e-3, (least, most)
+
+
+def test_sums_of_lazy_topics_have_their_law(monkeypatch):
+    """The sum over words that a topic has no token of is Beta, with all small cells in it."""
+    chain, draws = phi_draws(True, 40, monkeypatch)
+    n = chain.counts.topic_word
+    without = (n == 0).sum(axis=1) * 0.02
+    u = stats.beta.cdf(
+        (draws * (n == 0)).sum(axis=2), without, chain.state.beta_sum + n.sum(axis=1) - without
+    )
+    assert stats.kstest(u.ravel(), "uniform").pvalue > 1e-3
+
+
+@pytest.mark.parametrize("proposals", [["word"], ["doc"], ["word", "doc"], ["word", "exp"]], ids="+".join)
+@pytest.mark.parametrize("loss", ["none", "hinge"])
+def test_tokens_with_lazy_topics(proposals, loss, forced, coarse):
+    for case in cases_for(loss):
+        chain = chain_for(case, proposals)
+        assert chain.state.lazy is not None
+        for i in range(case.n_tokens):
+            report = check_token(chain, case, i, collapsed=False)
+            assert report.passes(), f"{case}, {report}"
+            for p in range(len(proposals)):
+                drawn = check_draws(chain, i, p, draws=5000)
+                assert drawn.passes(), f"{case}, {proposals[p]}, {drawn}"
+
+
+@pytest.mark.parametrize("index", range(4))
+def test_posterior_is_invariant_with_lazy_topics(index, forced):
+    exact = Enumeration(cases_for("none")[index])
+    result = check_invariance(chain_for(exact.case), exact, restarts=400, sweeps=10, seed=2)
+    assert result.passes(), str(result)
+
+
+def test_a_wrong_small_cell_is_seen(forced, coarse):
+    """What the kernel uses is what the chain shows: a kernel with other small cells fails the same check."""
+    case = cases_for("none")[0]
+    chain = chain_for(case)
+    shown = chain.state.all_phi().copy()
+    chain.state.lazy.begin(1)  # another key: other small cells
+    assert (chain.state.all_phi() != shown).any()
+    chain.state.all_phi = lambda: shown
+    assert not all(check_token(chain, case, i, collapsed=False).passes() for i in range(case.n_tokens))
+
+
+def test_lazy_topics_are_reproducible_and_counts_are_those_of_z():
+    first, second = many_words(seed=3), many_words(seed=3)
+    first.run(4)
+    second.run(2)
+    second.counts, second.phi, second.token_transition(0)  # looking changes nothing
+    second.run(2)
+    np.testing.assert_array_equal(first.z, second.z)
+    np.testing.assert_array_equal(first.phi, second.phi)
+    counts = np.zeros((70, first.corpus.n_words), dtype=int)
+    np.add.at(counts, (first.z, first.corpus.words), 1)
+    np.testing.assert_array_equal(first.counts.topic_word, counts)
+    np.testing.assert_array_equal(first.counts.topic_totals, counts.sum(axis=1))
+
+
+def test_where_topics_are_lazy():
+    def holds(n_topics=100, beta=0.02, n_words=5000):
+        corpus = Corpus(np.zeros(1, np.int32), np.array([0, 1]), n_words=n_words)
+        return lazily.suits(State(corpus, Model(n_topics, 0.1, beta), 0, 0, True))
+
+    assert holds()
+    assert not holds(n_topics=20)
+    assert not holds(beta=0.5)  # most cells matter
+    assert not holds(beta=1e-4)
+    assert not holds(n_words=100)  # a topic's sum could be near 0

@@ -1,0 +1,76 @@
+"""Parts of a sweep of the kernels that keep Φ as a variable: tables, topics of tokens, the draw of Φ.
+
+python tools/sweep_parts.py [--data DIR] [--topics 100 1000] [--sweeps 5] [--kernels light_pc sparse_pc]
+
+With --data, 20ng_counts below DIR is the corpus, otherwise the made-up one of bench_kernels.py. Prints CPU
+nanoseconds a token, medians over sweeps after six, the share of Φ and tables, and the ratio of the whole to
+that of the first number of topics. The same for full kernels (light, alias), which have no Φ.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+from itertools import pairwise
+from pathlib import Path
+
+from bench_kernels import corpus
+
+import plugsamp as ps
+
+WARM_UP = 6
+
+
+def documents(folder: str | None):
+    if folder is None:
+        return corpus(500_000, 0)
+    path = Path(folder) / "20ng_counts" / "train.svm.gz"
+    return ps.registry.resolve("readers", "svmlight", path=str(path)).read()[0]
+
+
+def parts(chain) -> tuple[float, float, float]:
+    """CPU seconds of the tables, tokens and topics of one more sweep."""
+    sweep = chain.sweep + 1
+    marks = [time.process_time()]
+    chain.phases.sampler.refresh(chain.seed, sweep)
+    marks.append(time.process_time())
+    chain.backend.run("documents", sweep, chain.phases.n_document_blocks)
+    marks.append(time.process_time())
+    if chain.kernel.partial:
+        chain._draw_phi(sweep)
+    marks.append(time.process_time())
+    chain.sweep = sweep
+    return tuple(b - a for a, b in pairwise(marks))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--data")
+    parser.add_argument("--topics", type=int, nargs="+", default=[100, 1000])
+    parser.add_argument("--sweeps", type=int, default=5)
+    parser.add_argument("--kernels", nargs="+", default=["light_pc", "sparse_pc"])
+    given = parser.parse_args()
+    data = documents(given.data)
+    print(f"N={data.n_tokens:,} V={data.n_words:,}; CPU ns a token")
+    print("kernel            K   tables   tokens      phi      all  share  ratio")
+    for name in given.kernels:
+        base = None
+        for n_topics in given.topics:
+            chain = ps.Chain(data, ps.Model(n_topics, alpha=0.1, beta=0.01, loss="none"), name).run(WARM_UP)
+            runs = [parts(chain) for _ in range(given.sweeps)]
+            tables, tokens, phi = (
+                1e9 * statistics.median(p) / data.n_tokens for p in zip(*runs, strict=True)
+            )
+            total = tables + tokens + phi
+            base = base or total
+            share = (tables + phi) / total
+            print(
+                f"{name:12} {n_topics:6} {tables:8.1f} {tokens:8.1f} {phi:8.1f} {total:8.1f} {share:6.2f} "
+                f"{total / base:6.2f}",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()
