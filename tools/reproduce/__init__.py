@@ -1,0 +1,6 @@
+"""Studies by name; see `tools.reproduce.__main__`."""
+
+from tools.reproduce import dolda, fastlda, lightmed, logistic, partial
+
+MODULES = (fastlda, partial, lightmed, logistic, dolda)
+STUDIES = {study.name: study for module in MODULES for study in module.STUDIES}

@@ -1,0 +1,125 @@
+"""Paper 002: how many topics FastLDA looks at, how tight its bounds are, what that gains."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+import plugsamp as ps
+from tools.reproduce.study import Context, Study, series
+
+BOUNDS = ("2-2-inf", "3-3-3")
+BETA = 0.01
+
+#: Percent of topics visited, at which the bound is shown.
+SHARES = (1, 5, 10, 20, 50)
+
+
+def _chain(corpus, n_topics: int, kernel, seed: int, init=None) -> ps.Chain:
+    """Of the paper's priors: alpha = 2/K."""
+    return ps.Chain(corpus, ps.Model(n_topics, 2.0 / n_topics, BETA), kernel, seed=seed, init=init)
+
+
+def speed(context: Context):
+    """CPU time a sweep from the same z, the kernels taking turns."""
+    for name in context.size(("kos", "nips"), ("kos",)):
+        corpus = context.unsupervised(name)
+        for n_topics in context.size((50, 100, 200, 400, 800), (8, 24)):
+            z = _chain(corpus, n_topics, ps.kernels.SparseLDA(), context.seed).run(context.size(60, 3)).z
+            kernels = {"dense": ps.kernels.Dense()} | {
+                f"{label} {bound}": ps.kernels.FastLDA(bound, batch)
+                for bound in BOUNDS
+                for label, batch in (("fast", 16), ("fast, one at a time", 1))
+            }
+            chains = {k: _chain(corpus, n_topics, kernel, context.seed, z) for k, kernel in kernels.items()}
+            times = {k: [] for k in kernels}
+            for _ in range(context.size(7, 2)):
+                for label, chain in chains.items():
+                    start = time.process_time()
+                    chain.run(1)
+                    times[label].append(time.process_time() - start)
+            for label in kernels:
+                ratios = np.array(times["dense"]) / np.array(times[label])
+                yield {
+                    "corpus": name, "topics": n_topics, "kernel": label,
+                    "ns_token": 1e9 * float(np.median(times[label])) / corpus.n_tokens,
+                    "speed_up": float(np.median(ratios)),
+                    "log_joint": chains[label].log_joint()["words"] / corpus.n_tokens,
+                }  # fmt: skip
+
+
+def draw_speed(rows, figure):
+    names = list(dict.fromkeys(row["corpus"] for row in rows))
+    for axes, name in zip(np.atleast_1d(figure.subplots(1, len(names), sharey=True)), names, strict=True):
+        for label, (x, y) in series(
+            [r for r in rows if r["corpus"] == name], "topics", "speed_up", "kernel"
+        ).items():
+            axes.plot(x, y, "o-", label=label)
+        axes.set(xscale="log", xlabel="topics K", title=name)
+        axes.axhline(1, color="0.7", lw=0.8)
+    figure.axes[0].set_ylabel("speed-up over dense, both vectorised")
+    figure.axes[0].legend(fontsize="small")
+
+
+def visits(context: Context):
+    """Topics visited by a draw, and Z_k/Z after k of them, over tokens of a chain that has run a while."""
+    for name in context.size(("kos", "nips"), ("kos",)):
+        corpus = context.unsupervised(name)
+        for n_topics in context.size((100, 400, 800), (12,)):
+            z = _chain(corpus, n_topics, ps.kernels.SparseLDA(), context.seed).run(context.size(100, 3)).z
+            for bound in BOUNDS:
+                chain = _chain(corpus, n_topics, ps.kernels.FastLDA(bound, batch=1), context.seed, z)
+                lengths = np.diff(corpus.offsets)
+                rng = np.random.default_rng(context.seed)
+                documents = rng.choice(np.flatnonzero(lengths), context.size(150, 10))
+                looks, tight = np.zeros(n_topics), np.zeros(n_topics)
+                for d in documents:
+                    visit = chain.phases.sampler.visit(int(d), int(rng.integers(lengths[d])))
+                    looks[: len(visit.looks)] += visit.looks
+                    tight += np.pad(visit.tightness, (0, n_topics - len(visit.tightness)), mode="edge")
+                at = np.arange(1, n_topics + 1)
+                at_share = {k: tight[max(n_topics * k // 100, 1) - 1] / len(documents) for k in SHARES}
+                yield {
+                    "corpus": name, "topics": n_topics, "bound": bound,
+                    "visited_mean": float(looks @ at / looks.sum()),
+                    "visited_share": float(looks @ at / looks.sum() / n_topics),
+                    **{f"Z_ratio_after_{k}_percent": float(at_share[k]) for k in SHARES},
+                }  # fmt: skip
+
+
+def draw_visits(rows, figure):
+    left, right = figure.subplots(1, 2)
+    for label, (x, y) in series(
+        [{**r, "key": f"{r['corpus']} {r['bound']}"} for r in rows], "topics", "visited_share", "key"
+    ).items():
+        left.plot(x, y, "o-", label=label)
+    left.set(xlabel="topics K", ylabel="share of topics visited", ylim=(0, None))
+    left.legend(fontsize="small")
+    largest = max(row["topics"] for row in rows)
+    for row in rows:
+        if row["topics"] == largest:
+            right.plot(
+                SHARES,
+                [row[f"Z_ratio_after_{k}_percent"] for k in SHARES],
+                "o-",
+                label=f"{row['corpus']} {row['bound']}",
+            )
+    right.set(xlabel="topics visited, %", ylabel=f"Z_k / Z at K = {largest}", yscale="log", xscale="log")
+    right.legend(fontsize="small")
+
+
+STUDIES = (
+    Study(
+        "fastlda_speed",
+        "002 figures 4 to 9: speed-up over dense grows with K (there 3 to 8)",
+        speed,
+        draw_speed,
+    ),
+    Study(
+        "fastlda_visits",
+        "002 figures 5, 6 and 10: topics visited, and how tight the bounds are",
+        visits,
+        draw_visits,
+    ),
+)

@@ -1,0 +1,131 @@
+"""Paper 001: what partial collapse costs in mixing, and what it takes to get anywhere."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+import plugsamp as ps
+from plugsamp.convergence import mixing
+from tools.reproduce.study import Context, Study, series
+
+ALPHA, BETA = 0.1, 0.01
+
+
+def inefficiency(context: Context):
+    """L/ESS of cells of Θ and Φ that are large at the start, from the same z: collapsed and sparse PC-LDA."""
+    for name in context.size(("kos", "nips"), ("kos",)):
+        corpus = context.unsupervised(name)
+        for n_topics in context.size((20, 100), (5,)):
+            model = ps.Model(n_topics, ALPHA, BETA)
+            burnt = ps.Chain(corpus, model, ps.kernels.SparseLDA(), seed=context.seed).run(
+                context.size(500, 20)
+            )
+            z = burnt.z
+            rng = np.random.default_rng(context.seed)
+            theta, phi = burnt.draw_theta(), burnt.draw_phi()
+            cells = {
+                "theta": [np.unravel_index(i, theta.shape) for i in _large(theta, 60, rng)],
+                "phi": [np.unravel_index(i, phi.shape) for i in _large(phi, 60, rng)],
+            }
+            for label, kernel in (("collapsed", ps.kernels.Dense()), ("partial", ps.kernels.SparsePCLDA())):
+                chain = ps.Chain(corpus, model, kernel, seed=context.seed, init=z)
+                draws = {"theta": [], "phi": []}
+                for _ in chain.sweeps(context.size(1000, 12)):
+                    doc, words = chain.counts.doc_topic, chain.phi_mean()
+                    n = np.diff(corpus.offsets)
+                    draws["theta"].append(
+                        [(doc[d, k] + ALPHA) / (n[d] + n_topics * ALPHA) for d, k in cells["theta"]]
+                    )
+                    draws["phi"].append([words[k, w] for k, w in cells["phi"]])
+                for what, values in draws.items():
+                    factors = [mixing(column).inefficiency for column in np.array(values).T]
+                    yield {
+                        "corpus": name, "topics": n_topics, "of": what, "kernel": label,
+                        "inefficiency_mean": float(np.mean(factors)),
+                        "inefficiency_sd": float(np.std(factors)),
+                    }  # fmt: skip
+
+
+def _large(values, n: int, rng) -> np.ndarray:
+    """Some cells of the upper percent."""
+    flat = values.reshape(-1)
+    most = np.argsort(-flat)[: max(len(flat) // 100, n)]
+    return rng.choice(most, min(n, len(most)), replace=False)
+
+
+def draw_inefficiency(rows, figure):
+    axes = figure.subplots()
+    labels = list(dict.fromkeys(f"{r['corpus']}\nK={r['topics']} {r['of']}" for r in rows))
+    for shift, kernel in ((-0.2, "collapsed"), (0.2, "partial")):
+        heights = [r["inefficiency_mean"] for r in rows if r["kernel"] == kernel]
+        axes.bar(np.arange(len(heights)) + shift, heights, 0.4, label=kernel)
+    axes.set_xticks(range(len(labels)), labels, fontsize="small")
+    axes.set_ylabel("inefficiency L / ESS")
+    axes.legend()
+
+
+KERNELS = {
+    "collapsed sparse": lambda: ps.kernels.SparseLDA(),
+    "collapsed dense": lambda: ps.kernels.Dense(),
+    "sparse PC": lambda: ps.kernels.SparsePCLDA(),
+    "light PC": lambda: ps.kernels.LightPCLDA(),
+    "AliasLDA": lambda: ps.kernels.AliasLDA(),
+    "LightLDA": lambda: ps.kernels.LightLDA(),
+}
+
+
+def convergence(context: Context):
+    """Log joint a token against sweeps and CPU seconds, from the same random z."""
+    name = "20ng_counts"
+    corpus = context.unsupervised(name)
+    for n_topics in context.size((100, 400), (8,)):
+        rng = np.random.default_rng(context.seed)
+        z = rng.integers(0, n_topics, corpus.n_tokens)
+        chains = {}
+        for label, kernel in KERNELS.items():
+            chains[label] = ps.Chain(
+                corpus, ps.Model(n_topics, ALPHA, BETA), kernel(), seed=context.seed, init=z
+            )
+        seconds = dict.fromkeys(chains, 0.0)
+        for sweep in range(1, context.size(60, 4) + 1):
+            for label, chain in chains.items():  # in turns, so that a busy minute meets all
+                start = time.process_time()
+                chain.run(1)
+                seconds[label] += time.process_time() - start
+                if sweep in (1, 2, 4, 8) or sweep % 10 == 0:
+                    yield {
+                        "corpus": name, "topics": n_topics, "kernel": label, "sweep": sweep,
+                        "cpu_seconds": seconds[label],
+                        "log_joint": chain.log_joint()["words"] / corpus.n_tokens,
+                    }  # fmt: skip
+
+
+def draw_convergence(rows, figure):
+    sizes = list(dict.fromkeys(row["topics"] for row in rows))
+    for line, n_topics in zip(figure.subplots(len(sizes), 2, squeeze=False), sizes, strict=True):
+        here = [row for row in rows if row["topics"] == n_topics]
+        for axes, x in zip(line, ("sweep", "cpu_seconds"), strict=True):
+            for label, (xs, ys) in series(here, x, "log_joint", "kernel").items():
+                axes.plot(xs, ys, ".-", label=label)
+            axes.set(xlabel=x.replace("_", " "), xscale="log", title=f"K = {n_topics}")
+        line[0].set_ylabel("log joint a token")
+    figure.axes[0].legend(fontsize="small")
+
+
+STUDIES = (
+    Study(
+        "pclda_inefficiency",
+        "001 tables 3 and 4: partial collapse costs 1 to 1.5 in mixing",
+        inefficiency,
+        draw_inefficiency,
+    ),
+    Study(
+        "lda_convergence",
+        "001 figures 4.1 to 4.6, 000 figure 2: log joint by sweep and by time",
+        convergence,
+        draw_convergence,
+        (9.0, 7.0),
+    ),
+)

@@ -1,0 +1,221 @@
+"""What the studies share: where their corpora come from and where their figures go."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+from scipy import sparse
+
+import plugsamp as ps
+from plugsamp import hydra_source
+from plugsamp.commands import run_fit
+from plugsamp.commands.fit import Settings
+from plugsamp.commands.hydra_app import compose
+
+#: Simulated corpora by name, for smoke runs and where there is no data folder: D, V, mean length, topics.
+SIMULATED = {"kos": (120, 300, 60, 10), "nips": (80, 400, 120, 10), "20ng_counts": (160, 400, 60, 8)}
+
+
+@dataclass(frozen=True)
+class Setup:
+    """An experiment, ready to be run.
+
+    Attributes
+    ----------
+    train, test : Corpus
+    model : Model
+    kernel : Kernel
+    settings : plugsamp.commands.fit.Settings
+    """
+
+    train: ps.Corpus
+    test: ps.Corpus
+    model: ps.Model
+    kernel: object
+    settings: Settings
+
+    def fit(self, sweeps: int, seed: int = 0, **options):
+        """Fit as the settings say; returns (Fit, CPU seconds of all of it)."""
+        settings = self.settings
+        start = time.process_time()
+        done = ps.fit(
+            self.train, self.model, options.pop("kernel", self.kernel), seed=seed, sweeps=sweeps,
+            weight_update=settings.weight_update, weight_passes=settings.weight_passes,
+            **{"thin": 5, **options},
+        )  # fmt: skip
+        return done, time.process_time() - start
+
+    def accuracy(self, predictor, corpus=None) -> float:
+        """Share of right labels, of the test documents unless said."""
+        corpus = self.test if corpus is None else corpus
+        return float(np.mean(predictor.predict(corpus).labels == corpus.responses))
+
+
+_READ: dict[str, tuple] = {}
+
+
+def _read(reader):
+    """Training and test documents, read once."""
+    if repr(reader) not in _READ:
+        _READ[repr(reader)] = tuple(reader.read())
+    return _READ[repr(reader)]
+
+
+@dataclass(frozen=True)
+class Context:
+    """How a study is run.
+
+    Attributes
+    ----------
+    folder : Path
+        Where CSV and pictures go.
+    data : Path or None
+        The folder of corpora; without one they are simulated.
+    smoke : bool
+        Tiny sizes: whether everything runs, not what comes out.
+    seed : int
+    """
+
+    folder: Path
+    data: Path | None = None
+    smoke: bool = False
+    seed: int = 0
+
+    @property
+    def real(self) -> bool:
+        return self.data is not None and not self.smoke
+
+    def unsupervised(self, name: str) -> ps.Corpus:
+        """A UCI corpus ("kos", "nips"), or the words of the training part of 20ng_counts."""
+        if not self.real:
+            return simulated(name, self.seed)
+        if name == "20ng_counts":
+            return self.experiment("20ng_dense").train
+        return uci(self.data / "uci", name)
+
+    def experiment(self, name: str, *overrides: str) -> Setup:
+        """An experiment of conf/experiment with overrides; its corpus is simulated where there is no data."""
+        given = [f"experiment={name}", f"data_dir={self.data or 'data'}", *overrides]
+        config = compose(given)
+        settings = Settings.of(config)
+        chosen = {g: hydra_source.object_of(g, config[g]) for g in hydra_source.CONFIG_GROUPS}
+        model = run_fit.check(settings, chosen)
+        if self.real:
+            train, test = _read(chosen["corpus"])
+        else:
+            train, test = simulated_split("20ng_counts", self.seed)
+        return Setup(train, test, model, chosen["kernel"], settings)
+
+    def size(self, real, smoke):
+        """The one for this run."""
+        return smoke if self.smoke else real
+
+
+@dataclass(frozen=True)
+class Study:
+    """One command: rows, a CSV and a picture.
+
+    Attributes
+    ----------
+    name : str
+    shows : str
+        The paper's tables or figures, and its claim.
+    rows : callable (Context) -> iterable of dict
+    draw : callable (rows, figure) -> None
+    size : (float, float)
+        Of the picture in inches.
+    """
+
+    name: str
+    shows: str
+    rows: Callable[[Context], Iterable[dict]]
+    draw: Callable[[list[dict], object], None]
+    size: tuple[float, float] = field(default=(8.0, 4.0))
+
+    def run(self, context: Context) -> Path:
+        """Write NAME.csv as rows come, then NAME.png where matplotlib is installed."""
+        context.folder.mkdir(parents=True, exist_ok=True)
+        path = context.folder / f"{self.name}.csv"
+        found = []
+        with open(path, "w", newline="", encoding="utf-8") as file:
+            writer = None
+            for row in self.rows(context):
+                if writer is None:
+                    writer = csv.DictWriter(file, list(row), lineterminator="\n")
+                    writer.writeheader()
+                writer.writerow(row)
+                file.flush()
+                print("  ".join(f"{k} {shown(v)}" for k, v in row.items()), flush=True)
+                found.append(row)
+        if find_spec("matplotlib") is None:
+            print("no picture: pip install 'plugsamp[plots]'")
+            return path
+        import matplotlib
+
+        matplotlib.use("agg")
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=self.size, layout="constrained")
+        self.draw(found, figure)
+        figure.savefig(path.with_suffix(".png"), dpi=120)
+        return path
+
+
+def shown(value) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def series(rows, x: str, y: str, by: str) -> dict:
+    """{value of `by`: (x values, y values)} in the order of the rows."""
+    found: dict = {}
+    for row in rows:
+        xs, ys = found.setdefault(row[by], ([], []))
+        xs.append(row[x])
+        ys.append(row[y])
+    return found
+
+
+@cache
+def uci(folder: Path, name: str) -> ps.Corpus:
+    """A corpus in the UCI bag-of-words format."""
+    file = next(f for f in (folder / f"docword.{name}.txt", folder / f"docword.{name}.txt.gz") if f.exists())
+    opened = gzip.open if file.suffix == ".gz" else open
+    with opened(file, "rt", encoding="utf-8") as lines:
+        n_documents, n_words, _ = (int(next(lines)) for _ in range(3))
+        table = np.loadtxt(lines, dtype=np.int64, ndmin=2)
+    shape = (n_documents, n_words)
+    return ps.Corpus.from_counts(
+        sparse.coo_array((table[:, 2], (table[:, 0] - 1, table[:, 1] - 1)), shape=shape)
+    )
+
+
+def _documents(name: str, seed: int):
+    n_documents, n_words, length, n_topics = SIMULATED[name]
+    rng = np.random.default_rng([seed, len(name)])
+    phi = rng.dirichlet(np.full(n_words, 0.05), n_topics)
+    theta = rng.dirichlet(np.full(n_topics, 0.1), n_documents)
+    counts = np.array([rng.multinomial(rng.poisson(length) + 1, row @ phi) for row in theta])
+    return counts, theta
+
+
+def simulated(name: str, seed: int) -> ps.Corpus:
+    """A corpus drawn from the model."""
+    return ps.Corpus.from_counts(_documents(name, seed)[0])
+
+
+def simulated_split(name: str, seed: int):
+    """Training and test documents of four classes, by the largest of four topics."""
+    from plugsamp.readers.base import Split
+
+    counts, theta = _documents(name, seed)
+    corpus = ps.Corpus.from_counts(counts, responses=np.array(list("abcd"))[theta[:, :4].argmax(axis=1)])
+    half = len(counts) // 2
+    return Split(corpus.take(np.arange(half)), corpus.take(np.arange(half, len(counts))))
