@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 import warnings
 from collections.abc import Iterator
@@ -29,6 +30,8 @@ from plugsamp.responses import Responses
 from plugsamp.state import State
 from plugsamp.topics import lazily
 from plugsamp.weights import check_update
+
+log = logging.getLogger(__name__)
 
 #: The token kernels hold weights in single precision.
 LARGEST_WEIGHT = 1e37
@@ -154,6 +157,9 @@ class Chain:
             )
         self.coding = model.coding(corpus)
         n_outputs = self.coding.n_outputs
+        given, self.kernel = self.kernel, self.kernel.chosen(model, n_outputs > 0)
+        if self.kernel is not given:
+            log.info("%r: %r", given, self.kernel)
         if n_outputs and not self.kernel.responses:
             raise ValueError(
                 f"{self.kernel!r} samples models without responses only; with them: {responsive_kernels()}"

@@ -222,14 +222,14 @@ def topic_table(chain, phi, eta, counts, n: int = 10) -> dict[str, np.ndarray]:
     Returns
     -------
     dict
-        ``tokens`` n_k, ``documents`` that have the topic, ``words`` with a token in it, ``coherence``,
+        ``tokens`` n_k, ``documents`` that have the topic, ``n_words`` with a token in it, ``coherence``,
         ``document_entropy`` and, with responses, ``supervised_effect``.
     """
     doc_topic, topic_word = chain.counts.doc_topic, chain.counts.topic_word
     columns = {
         "tokens": topic_word.sum(axis=1),
         "documents": np.bincount(doc_topic.indices, minlength=len(phi)),
-        "words": np.count_nonzero(topic_word, axis=1),
+        "n_words": np.count_nonzero(topic_word, axis=1),
         "coherence": coherence(phi, counts, n),
         "document_entropy": document_entropy(doc_topic),
     }

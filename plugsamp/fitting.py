@@ -59,7 +59,7 @@ class Fit:
 def fit(
     corpus,
     model: Model | None = None,
-    kernel="dense",
+    kernel="auto",
     *,
     backend=None,
     seed: int = 0,

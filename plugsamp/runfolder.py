@@ -78,10 +78,31 @@ def write_topics(path, columns: Mapping[str, np.ndarray], words) -> None:
     """
     with open(path, "w", newline="", encoding="utf-8", errors="backslashreplace") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["topic", *columns, "words"])
+        writer.writerow(["topic", *columns, "top_words"])
         for k, best in enumerate(words):
             numbers = [values[k].item() for values in columns.values()]
             writer.writerow([k, *(repr(v) for v in numbers), " ".join(best)])
+
+
+def write_weights(path, outputs, columns, eta) -> None:
+    """weights.csv: a row an output and column, with mean and 5 % and 95 % quantiles over kept draws.
+
+    Parameters
+    ----------
+    outputs : sequence of C str
+    columns : sequence of J str
+        Topics, covariates, intercept.
+    eta : float (S, C, J)
+    """
+    low, high = np.quantile(eta, (0.05, 0.95), axis=0)
+    mean = eta.mean(axis=0)
+    with open(path, "w", newline="", encoding="utf-8", errors="backslashreplace") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["output", "column", "mean", "lower", "upper"])
+        for c, output in enumerate(outputs):
+            for j, column in enumerate(columns):
+                numbers = (mean[c, j], low[c, j], high[c, j])
+                writer.writerow([output, column, *(repr(float(v)) for v in numbers)])
 
 
 def write_predictions(

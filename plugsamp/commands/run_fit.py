@@ -24,12 +24,16 @@ from plugsamp.model import Model
 from plugsamp.models import save_model
 from plugsamp.progress import Progress, duration, quantity
 from plugsamp.readers.base import Wanted
-from plugsamp.runfolder import TraceFile, write_json, write_predictions, write_topics
+from plugsamp.runfolder import TraceFile, write_json, write_predictions, write_topics, write_weights
+from plugsamp.second_step import SecondStep
 from plugsamp.separate import SeparateFit
 from plugsamp.summary import plain_table, rich_table, topics
 from plugsamp.weights import check_update
 
 log = logging.getLogger(__name__)
+
+#: Covariates in weights.csv.
+COVARIATES = 1000
 
 #: Topics shown on the terminal; topics.txt has all.
 SHOWN = 25
@@ -47,6 +51,8 @@ def check(settings, chosen: Mapping) -> Model:
         whole("seed", settings.seed)
     check_update(settings.weight_update, settings.weight_passes)
     check_scheme(settings.supervised, settings.multiclass)
+    if settings.supervised != "two_step" and settings.second_step != SecondStep():
+        raise ValueError("options of second_step are for supervised=two_step, which is not chosen")
     if settings.top_words < 1:
         raise ValueError(f"top_words must be 1 or more, not {settings.top_words}")
     if not 1 <= settings.predict.burn_in < settings.predict.passes:
@@ -83,6 +89,7 @@ def run(settings, chosen: Mapping, model: Model, folder: Path) -> float | None:
     if tested is not None:
         write_predictions(folder / "predictions.csv", **tested.table())
     if isinstance(result, Fit):
+        write_weights(folder / "weights.csv", *weight_rows(predictor))
         write_topics(folder / "topics.csv", *topic_rows(result, predictor, train, settings.top_words))
     tables = tables_of(result, predictor, settings.top_words)
     text = "\n\n".join(f"{title}\n{plain_table(rows, 160)}".lstrip("\n") for title, rows in tables)
@@ -96,6 +103,19 @@ def topic_rows(result: Fit, predictor, train, n_words: int) -> tuple[dict, list[
     columns = topic_table(result.chain, predictor.phi, predictor.eta.mean(axis=0), train.counts())
     best = top_words(predictor.phi, n_words)
     return columns, [[predictor.vocabulary[w] for w in row] for row in best]
+
+
+def weight_rows(predictor) -> tuple[list[str], list[str], np.ndarray]:
+    """Outputs, columns and draws (S, C, J) for weights.csv: of many covariates the strongest."""
+    n_topics, names = predictor.n_topics, predictor.covariate_names
+    columns = [f"topic {k}" for k in range(n_topics)] + list(names) + ["intercept"] * predictor.intercept
+    kept = np.arange(len(columns))
+    if len(names) > COVARIATES and len(predictor.eta[0]):
+        strength = np.abs(predictor.eta.mean(axis=0)).max(axis=0)
+        weakest = np.argsort(-strength[n_topics : n_topics + len(names)], kind="stable")[COVARIATES:]
+        kept = np.delete(kept, n_topics + weakest)
+    eta = predictor.eta[:, :, kept] if predictor.eta.shape[1] else predictor.eta
+    return predictor.coding.output_names, [columns[j] for j in kept], eta
 
 
 def tables_of(result: Fit | SeparateFit, predictor, n_words: int) -> list[tuple[str, list]]:
@@ -181,6 +201,7 @@ def metrics_of(settings, kernel, train, result: Fit | SeparateFit, trained, test
         name = f"{'test' if tested is not None else 'train'}_{best.main_name}"
     shape = {}
     if isinstance(result, Fit):
+        shape["kernel"] = repr(result.chain.kernel)
         shape["start"] = result.start
         shape["sparsity"] = sparsity(result.chain.counts.doc_topic, result.chain.counts.topic_word)
         last = result.trace[-1]

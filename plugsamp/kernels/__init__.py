@@ -6,6 +6,7 @@ __getattr__, __dir__, __all__ = attach(
     __name__,
     {
         "AliasLDA": "plugsamp.kernels.presets",
+        "Auto": "plugsamp.kernels.auto",
         "ComposedMH": "plugsamp.kernels.composed",
         "Dense": "plugsamp.kernels.dense",
         "FastLDA": "plugsamp.kernels.fast",

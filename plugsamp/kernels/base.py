@@ -74,6 +74,10 @@ class Kernel(Configured, ABC):
         """Whether the topics are a variable of the chain."""
         return self.collapse == "partial"
 
+    def chosen(self, model, supervised: bool) -> Kernel:
+        """The kernel to use for a model: this one, unless it stands for others."""
+        return self
+
     @abstractmethod
     def sampler(self, state: State) -> Sampler:
         """The kernel at work on `state`."""

@@ -1,6 +1,7 @@
 """Kernels and losses of the battery, read from the registry: what is registered is tested."""
 
-from plugsamp.registry import resolve
+from plugsamp.kernels.base import Kernel
+from plugsamp.registry import load, resolve
 from plugsamp.testing.cases import options_for, registered, variants
 
 
@@ -20,6 +21,8 @@ def kernel_configurations():
     """(name, options) of every registered kernel; both collapses where a kernel has the choice."""
     result = []
     for name in registered("kernels"):
+        if load("kernels", name).chosen is not Kernel.chosen:
+            continue  # it stands for others, which are here themselves
         configurations = composed_configurations() if name == "composed" else [options_for(name, "kernels")]
         for options in configurations:
             for collapse in ("full", "partial"):

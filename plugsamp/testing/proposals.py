@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import minimize_scalar
+from scipy.sparse.csgraph import connected_components
 from scipy.stats import chi2
 
 from plugsamp.chain import Chain
@@ -158,7 +159,7 @@ def _check_tokens(proposal, case: Case, collapse: str, seed: int) -> None:
             problems.append(
                 f"the full conditional is not stationary, or the token's own topic is used: {token}"
             )
-        far = np.linalg.matrix_power(token.matrix, 1 << 16)
-        if not np.abs(far - token.pi).max() < 1e-3:
+        # However rarely: where phi or a score is tiny, so is what leads there.
+        if connected_components(token.matrix > 0, connection="strong")[0] > 1:
             problems.append(f"it does not reach every topic: {token}")
         require(f"{proposal} on {case}, collapse {collapse}, token {i}", problems)

@@ -40,6 +40,10 @@ def test_a_run_leaves_what_it_promises(at, capsys, write_documents, run, read_cs
     assert [int(r["topic"]) for r in topics] == list(range(6))
     assert sum(int(r["tokens"]) for r in topics) == metrics["n_tokens"]
     assert all(float(r["coherence"]) <= 0.0 < float(r["supervised_effect"]) for r in topics)
+    weights = read_csv(folder / "weights.csv")
+    assert len(weights) == 3 * 6 and {r["output"] for r in weights} == set(words)
+    assert all(float(r["lower"]) <= float(r["mean"]) <= float(r["upper"]) for r in weights)
+    assert weights[0]["column"] == "topic 0" and "Dense" in metrics["kernel"]
     assert 0 < metrics["sparsity"]["topic_word"] < 1 and metrics["acceptance"] == {}
 
 

@@ -167,3 +167,16 @@ def test_a_sweep_without_runs_is_a_mistake(at, write_documents, fast, run, said)
     write_documents(at / "d.jsonl")
     assert main(["fit", "-m", *fast, "corpus.path=d.jsonl", "loss=glob(x*)", "hydra.sweep.dir=sweep"]) == 2
     assert "the sweep has no run" in said()
+
+
+@pytest.mark.parametrize(
+    "arguments, said",
+    [
+        (["second_step.regression=linear_svc"], "options of second_step are for supervised=two_step"),
+        (["learn_alpha=slice"], "learn_alpha has options of its own: write learn_alpha.method=slice"),
+        (["start=random"], "start has options of its own: write start.method=random"),
+    ],
+)
+def test_options_that_would_do_nothing(at, capsys, arguments, said):
+    assert main(["fit", *arguments]) == 2
+    assert said in capsys.readouterr().err

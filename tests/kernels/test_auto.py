@@ -1,0 +1,38 @@
+"""kernel=auto: a kernel that is there, for every kind of model."""
+
+import logging
+
+import numpy as np
+import pytest
+
+import plugsamp as ps
+from plugsamp.kernels import Auto
+
+
+@pytest.mark.parametrize(
+    "collapse, supervised, n_topics, topics, expected",
+    [
+        ("auto", False, 5, "dirichlet", "SparseLDA"),
+        ("partial", False, 5, "dirichlet", "SparsePCLDA"),
+        ("auto", False, 5, "spike_slab", "SparsePCLDA"),
+        ("auto", True, 50, "dirichlet", "Dense"),
+        ("auto", True, 400, "dirichlet", "ComposedMH"),
+        ("partial", True, 50, "dirichlet", "Dense"),
+        ("full", True, 50, "dirichlet", "Dense"),
+    ],
+)
+def test_the_choice_suits_the_model(collapse, supervised, n_topics, topics, expected):
+    kernel = Auto(collapse).chosen(ps.Model(n_topics, topics=topics), supervised)
+    assert type(kernel).__name__ == expected
+    assert kernel.partial == (collapse == "partial" or topics == "spike_slab")
+    assert kernel.responses or not supervised
+
+
+def test_a_chain_works_with_the_choice_and_says_so(caplog):
+    corpus = ps.Corpus.from_counts(np.random.default_rng(0).poisson(1.0, (20, 9)), responses=["a", "b"] * 10)
+    with caplog.at_level(logging.INFO):
+        chain = ps.Chain(corpus, ps.Model(3, loss="none"), "auto").run(2)
+    assert isinstance(chain.kernel, ps.kernels.SparseLDA) and "SparseLDA" in caplog.text
+    assert isinstance(ps.fit(corpus, ps.Model(3, loss="hinge"), sweeps=2).chain.kernel, ps.kernels.Dense)
+    with pytest.raises(ValueError, match="collapse must be"):
+        Auto("half")
