@@ -35,8 +35,8 @@ def test_classes(name, tmp_path):
 
 def test_the_topics_are_those_of_a_model_without_responses():
     model = ps.Model(2, loss="hinge")
-    result = ps.fit(corpus(), model, sweeps=7, supervised="two_step", seed=3)
-    plain = ps.Chain(corpus(), without_responses(model), seed=3).run(7)
+    result = ps.fit(corpus(), model, "dense", sweeps=7, supervised="two_step", seed=3)
+    plain = ps.Chain(corpus(), without_responses(model), "dense", seed=3).run(7)
     assert (result.chain.z == plain.z).all()
     assert result.chain.coding.n_outputs == 0
 

@@ -28,7 +28,7 @@ def test_a_failing_job_of_a_sweep_says_so_and_the_others_run(at, write_documents
         (["corpus=svmlight", "path=d.svm"], ["no option 'path'", "did you mean 'corpus.path'"]),
         (
             ["kernel.steps=4"],
-            ["no option 'kernel.steps' of kernel=dense", "it is one of kernel=alias, composed"],
+            ["no option 'kernel.steps' of kernel=auto", "it is one of kernel=alias, composed"],
         ),
         (["los=hinge"], ["no option 'los'", "did you mean 'loss'"]),
         (["loss=hing"], ["no loss named 'hing'", "did you mean 'hinge'", "none"]),
