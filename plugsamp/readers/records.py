@@ -184,16 +184,14 @@ def _unlabelled(train: Records, test: Records) -> Records:
 
 def _warn_of_emptied(part: Records, corpus: Corpus) -> None:
     empty = np.flatnonzero(corpus.lengths == 0)
-    if not len(empty):
-        return
-    blank = sum(not (part.contents[i].strip() if part.kind == "text" else part.contents[i]) for i in empty)
-    those = f" ({blank} of them without any text)" if blank else ""
-    warnings.warn(
-        f"{part.file}: {len(empty)} of {corpus.n_documents} documents have no word of the vocabulary{those} "
-        f"and stay as empty documents (the first is {part.ids[empty[0]]!r})",
-        InputWarning,
-        stacklevel=4,
-    )
+    emptied = [i for i in empty if (part.contents[i].strip() if part.kind == "text" else part.contents[i])]
+    if emptied:
+        warnings.warn(
+            f"{part.file}: {len(emptied)} of {corpus.n_documents} documents have no word of the vocabulary "
+            f"and stay as empty documents (the first is {part.ids[emptied[0]]!r})",
+            InputWarning,
+            stacklevel=4,
+        )
 
 
 def coded_responses(train: Records, test: Records | None):
