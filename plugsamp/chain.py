@@ -28,7 +28,7 @@ from plugsamp.registry import resolve
 from plugsamp.response_weights import response_weights
 from plugsamp.responses import Responses
 from plugsamp.state import State
-from plugsamp.topics import lazily
+from plugsamp.topics import lazily, tiny
 from plugsamp.weights import check_update
 
 log = logging.getLogger(__name__)
@@ -322,6 +322,8 @@ class Chain:
         total = np.sum(totals, axis=0)  # over fixed blocks in fixed order
         if lazy is not None:
             total += lazily.remainder(self.state, stream(self.seed, Purpose.PHI, sweep, 2**31 + 2))
+        else:
+            tiny.redraw(self.state, total, stream(self.seed, Purpose.PHI, sweep, 2**31 + 3))
         factor = np.zeros(self.state.stride, np.float32)
         factor[: self.state.n_topics] = 1.0 / total
         self.phases.phi_factor = factor

@@ -96,7 +96,11 @@ def responses_of(values, n_documents: int) -> np.ndarray:
         values = values.toarray()
     if isinstance(values, str | bytes | dict | set) or not hasattr(values, "__len__"):
         raise InputError(f"responses must be an array of shape (D,) or (D, C), not {type(values).__name__}")
+    if isinstance(values, np.ma.MaskedArray):  # what is masked is missing
+        values = np.where(np.ma.getmaskarray(values), None, np.ma.getdata(values).astype(object))
     array = typed_array(values)
+    if array.dtype.kind == "M" and np.datetime_data(array.dtype)[0] in ("ns", "ps", "fs", "as"):
+        array = _times(array)
     if array.ndim not in (1, 2):
         raise InputError(f"responses need 1 or 2 dimensions, {array.ndim} found")
     if len(array) != n_documents:
@@ -110,6 +114,14 @@ def responses_of(values, n_documents: int) -> np.ndarray:
     array = array.copy()
     array.flags.writeable = False
     return array
+
+
+def _times(array) -> np.ndarray:
+    """Times finer than Python's as datetimes, where nothing is lost."""
+    coarse = array.astype("datetime64[us]")
+    if ((coarse != array) & ~np.isnat(array)).any():
+        raise InputError("responses are times finer than a microsecond, which no label can hold")
+    return coarse.astype(object)
 
 
 def typed_array(values) -> np.ndarray:

@@ -26,11 +26,11 @@ class Mixing:
     mean, sd : float
         Over all draws.
     ess : float
-        Effective draws of its mean (bulk).
+        Effective draws of its mean (bulk). This and the following are NaN of a constant.
     inefficiency : float
         L/ESS: draws that are worth one independent one (paper 001 section 4).
     r_hat : float
-        Rank-normalised split R-hat; NaN where it is constant.
+        Rank-normalised split R-hat.
     """
 
     mean: float
@@ -60,7 +60,7 @@ def mixing(draws) -> Mixing:
     Raises
     ------
     ValueError
-        Fewer than four draws, or one that is not finite.
+        Fewer than four draws, one that is not finite, or two chains with the same draws.
     ImportError
         Where ArviZ is not installed; the message says how to.
     """
@@ -71,7 +71,9 @@ def mixing(draws) -> Mixing:
         raise ValueError("draws hold a number that is not finite")
     statistics = _statistics()
     if np.ptp(draws) == 0:
-        return Mixing(float(draws[0, 0]), 0.0, float(draws.size), 1.0, float("nan"))
+        return Mixing(float(draws[0, 0]), 0.0, *[float("nan")] * 3)
+    if len(np.unique(draws, axis=0)) < len(draws):
+        raise ValueError("two chains have the same draws: chains of one seed are one chain")
     ess = float(statistics.ess(draws, chain_axis=0, draw_axis=1))
     r_hat = float(statistics.rhat(draws, chain_axis=0, draw_axis=1))
     return Mixing(float(draws.mean()), float(draws.std()), ess, draws.size / ess, r_hat)

@@ -145,6 +145,12 @@ def fit(
         # without responses they play no part
         used = bool(covariates) and not model.loss.unsupervised
         encoder = covariates.fit(corpus) if used else None
+        there = set(encoder.names).intersection(corpus.covariate_names or ()) if encoder is not None else ()
+        if there:
+            raise ValueError(
+                f"the corpus has a covariate {min(there)!r} already, and covariates ask for a column of that "
+                "name; rename one"
+            )
     check_scheme(supervised, multiclass)
     if init is None or isinstance(init, str):
         init = Start("random" if init is None else init)

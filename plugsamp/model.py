@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -117,6 +117,7 @@ class Model:
         coding = self.loss.code(corpus.responses, corpus.response_names)
         if not isinstance(coding, Coding):
             raise TypeError(f"{self.loss!r}: code must return a Coding, not {type(coding).__name__}")
+        coding = _of_weight(coding, corpus.weights)
         return coding.standardised() if self.standardise and coding.task == "real" else coding
 
     def has_intercept(self, covariates: bool) -> bool:
@@ -141,6 +142,16 @@ class Model:
         if self.beta.ndim and len(self.beta) != n_words:
             raise ValueError(f"beta has {len(self.beta)} values for {n_words} words")
         return np.broadcast_to(self.beta, (n_words,)).astype(float)
+
+
+def _of_weight(coding: Coding, weights) -> Coding:
+    """Responses of documents of weight 0 are missing, for units and class weights too."""
+    if weights is None or not len(coding.y) or (np.asarray(weights) > 0).all():
+        return coding
+    y = np.where(np.asarray(weights)[:, None] > 0, coding.y, np.nan)
+    if coding.n_outputs and np.isnan(y).all():
+        raise ValueError("no document with a response has a weight above 0")
+    return replace(coding, y=y)
 
 
 #: Below this a Dirichlet prior's draws are all zero in double precision; above, the token kernels'

@@ -8,6 +8,7 @@ import numpy as np
 
 from plugsamp.checks import whole
 from plugsamp.fold_in import Tokens
+from plugsamp.inference import Predictor
 from plugsamp.random.draws import Purpose, stream
 
 #: Documents of which the proportions are in memory at once.
@@ -59,7 +60,7 @@ def document_completion(predictor, corpus, seed: int = 0) -> HeldOut:
         A token w has the probability sum_k theta_k phi_kw, theta the posterior mean of the other half. A
         document of one token is scored by the prior's mean.
     """
-    fold_in = predictor.fold_in
+    fold_in = _fold_in(predictor)
     tokens = fold_in.tokens(corpus)
     fitted = _half(tokens, fold_in.keys(tokens), whole("seed", seed))
     parts = Tokens(tokens.words[fitted], _offsets(tokens, fitted), tokens.n_unknown)
@@ -96,7 +97,7 @@ def left_to_right(predictor, corpus, particles: int = 20) -> HeldOut:
     """
     from plugsamp.kernels import left_to_right as compiled
 
-    fold_in = predictor.fold_in
+    fold_in = _fold_in(predictor)
     tokens = fold_in.tokens(corpus)
     log_p = np.empty(len(tokens.lengths))
     phi = np.ascontiguousarray(predictor.phi.T)
@@ -105,6 +106,14 @@ def left_to_right(predictor, corpus, particles: int = 20) -> HeldOut:
         whole("particles", particles, 1), log_p,
     )  # fmt: skip
     return HeldOut(log_p, tokens.lengths, "left to right")
+
+
+def _fold_in(predictor):
+    if not isinstance(predictor, Predictor):
+        raise TypeError(
+            f"words are scored by a Predictor with topics of its own, not by a {type(predictor).__name__}"
+        )
+    return predictor.fold_in
 
 
 def _half(tokens: Tokens, keys, seed: int) -> np.ndarray:

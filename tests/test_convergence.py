@@ -36,7 +36,9 @@ def test_chains_that_disagree_are_seen():
 def test_one_chain_and_constants():
     assert convergence.mixing(autoregressive(1, 500, 0.0)[0]).ess > 300
     found = convergence.mixing(np.full((2, 10), 3.0))
-    assert found.inefficiency == 1.0 and np.isnan(found.r_hat)
+    assert np.isnan([found.ess, found.inefficiency, found.r_hat]).all()
+    with pytest.raises(ValueError, match="chains of one seed"):
+        convergence.mixing(np.tile(autoregressive(1, 50, 0.0), (2, 1)))
 
 
 def test_what_has_topic_numbers_is_refused_with_the_reason():

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import plugsamp as ps
 from plugsamp.losses.coding import code_classes
 from plugsamp.losses.gaussian import Gaussian
 from plugsamp.losses.hinge import Hinge
@@ -76,3 +77,40 @@ def test_weights_of_documents_multiply_those_of_classes():
     coding = code_classes(np.array(["a", "b", "a"], dtype=object))
     weight = response_weights(np.array([2.0, 3.0, 0.0]), {"a": 5.0}, coding)
     assert weight[:, 0].tolist() == [10.0, 3.0, 0.0]
+
+
+def test_weight_0_is_missing_for_units_and_class_weights_too():
+    y = np.append(np.linspace(0, 2, 29), 1e6)
+    weights = np.append(np.ones(29), 0.0)
+    counts = np.ones((30, 3), int)
+    model = ps.Model(2, loss="gaussian", standardise=True)
+    weighted = model.coding(ps.Corpus.from_counts(counts, responses=y, weights=weights))
+    missing = model.coding(ps.Corpus.from_counts(counts, responses=np.append(y[:-1], NAN)))
+    np.testing.assert_array_equal(weighted.y, missing.y)
+    assert weighted.scale == missing.scale
+
+    labels = np.array(["a"] * 10 + ["b"] * 20, dtype=object)
+    weights = np.where(np.arange(30) < 9, 0.0, 1.0)
+    balanced = ps.Model(2, loss="hinge", class_weight="balanced")
+    chain = ps.Chain(ps.Corpus.from_counts(counts, responses=labels, weights=weights), balanced)
+    other = ps.Chain(
+        ps.Corpus.from_counts(counts, responses=np.where(weights > 0, labels, None)), balanced
+    )
+    np.testing.assert_array_equal(chain.responses.weight[9:], other.responses.weight[9:])
+    assert (chain.responses.missing == other.responses.missing).all()
+    nothing = ps.Corpus.from_counts(counts, responses=labels, weights=np.zeros(30))
+    with pytest.raises(ValueError, match="has a weight above 0"):
+        ps.Chain(nothing, ps.Model(2, loss="hinge"))
+
+
+def test_times_and_masked_labels_come_back_as_they_went_in():
+    from datetime import datetime
+
+    counts = np.ones((4, 3), int)
+    times = np.array(["2020-01-01", "2021-01-01"] * 2, "datetime64[ns]")
+    corpus = ps.Corpus.from_counts(counts, responses=times)
+    assert corpus.responses.tolist() == [datetime(2020, 1, 1), datetime(2021, 1, 1)] * 2
+    with pytest.raises(ValueError, match="finer than a microsecond"):
+        ps.Corpus.from_counts(counts, responses=times + np.timedelta64(1, "ns"))
+    masked = np.ma.array([1, 2, 3, 1], mask=[0, 0, 1, 0])
+    assert ps.Corpus.from_counts(counts, responses=masked).responses.tolist() == [1, 2, None, 1]

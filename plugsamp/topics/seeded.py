@@ -24,7 +24,7 @@ class Seeded(TopicPrior):
     ----------
     words : dict of int to list of str
         Topics, from 0, and their seed words, such as ``{0: [moon, orbit], 1: [hockey, goal]}``. Topics that
-        are not named have none.
+        are not named have none. A word that is named twice in a topic counts twice.
     weight : int
         Pseudo-tokens a seed word, 1 or more. About the number of times that the word occurs makes a strong
         seed.
@@ -43,6 +43,8 @@ class Seeded(TopicPrior):
             if isinstance(topic, str) and topic.strip().isdecimal():
                 topic = int(topic)
             topic = whole("seeded: a topic", topic)
+            if topic in self.words:
+                raise ValueError(f"seeded: topic {topic} is named twice")
             seeds = [seeds] if isinstance(seeds, str) else seeds
             if not isinstance(seeds, list | tuple) or not all(isinstance(w, str | int) for w in seeds):
                 raise ValueError(f"seeded: the words of topic {topic} must be a list of words, not {seeds!r}")
