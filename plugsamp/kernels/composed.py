@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from plugsamp.kernels.base import BlockReport, Kernel, Sampler, held_at
 from plugsamp.proposals.base import Proposal
 from plugsamp.proposals.table import TableProposal, compiled
 from plugsamp.registry import load as load_registered
+from plugsamp.registry import resolve
 from plugsamp.state import State
 from plugsamp.topics.lazily import lazy_topics, suits
 
@@ -24,11 +25,11 @@ class ComposedMH(Kernel):
 
     Parameters
     ----------
-    proposals : sequence of str
+    proposals : sequence of str or dict
         Registered names, such as "doc", "word" and "exp". Without "exp" and with two steps this is
         LightLDA (full collapse, its tables kept exact) or light PC-LDA (partial). From Python also
         `plugsamp.proposals.table.TableProposal` objects, with options of theirs, or classes of proposals;
-        a name stands for the options' defaults.
+        a name stands for the options' defaults, and ``{name: guess, rounds: 2}`` gives some.
     composition : {"cycle", "mixture"}
         Proposals take turns, or each step picks one at random.
     steps : int
@@ -39,7 +40,7 @@ class ComposedMH(Kernel):
 
     def __init__(
         self,
-        proposals: Sequence[str] = ("word", "doc", "exp"),
+        proposals: Sequence[str | dict] = ("word", "doc", "exp"),
         composition: str = "cycle",
         steps: int = 6,
         collapse: str = "full",
@@ -48,6 +49,9 @@ class ComposedMH(Kernel):
         proposals = [proposals] if isinstance(proposals, str | type | TableProposal) else list(proposals)
         if not 1 <= len(proposals) <= MAX_PROPOSALS:
             raise ValueError(f"a composition takes 1 to {MAX_PROPOSALS} proposals, not {len(proposals)}")
+        for proposal in proposals:
+            if isinstance(proposal, Mapping) and not isinstance(proposal.get("name"), str):
+                raise ValueError(f"a proposal given as a mapping needs the key 'name', not {proposal!r}")
         if composition not in ("cycle", "mixture"):
             raise ValueError(f'composition must be "cycle" or "mixture", not {composition!r}')
         if isinstance(steps, bool) or int(steps) != steps or not 1 <= steps <= MAX_STEPS:
@@ -64,13 +68,18 @@ def proposal_name(proposal) -> str:
     """What a proposal is called in reports: its registered name, or that of its class."""
     if isinstance(proposal, str):
         return proposal
+    if isinstance(proposal, Mapping):
+        return proposal["name"]
     return getattr(proposal, "__name__", type(proposal).__name__)
 
 
 def _make(proposal, collapse: str):
     """The compiled proposal that a name, a class or an object stands for."""
     label = proposal_name(proposal)
-    if isinstance(proposal, str):
+    if isinstance(proposal, Mapping):
+        by_collapse = getattr(load_registered("proposals", label), "depends_on_collapse", False)
+        proposal = resolve("proposals", proposal, **({"collapse": collapse} if by_collapse else {}))
+    elif isinstance(proposal, str):
         proposal = load_registered("proposals", proposal)
     if getattr(proposal, "depends_on_collapse", False):
         proposal = proposal(collapse)
