@@ -162,7 +162,7 @@ def test_a_second_step_that_cannot_be_is_refused_before_the_first(loss, regressi
 @pytest.mark.parametrize(
     ("regression", "loss"), [("linear_svc", "hinge"), ("logistic_regression", "hinge"), ("ridge", "gaussian")]
 )
-@pytest.mark.parametrize("weights", [[0, 0, 0, 0], [0, 0, 1, 0], [0, 1, 1, 1]])
+@pytest.mark.parametrize("weights", [[0, 0, 1, 0], [0, 1, 1, 1]])
 def test_responses_of_weight_zero_are_left_aside_in_the_second_step(regression, loss, weights, capfd):
     labels = [1.0, 2.0, 1.0, 2.0]
     step = {"supervised": "two_step", "second_step": SecondStep(regression), "sweeps": 2}
