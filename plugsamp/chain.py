@@ -20,7 +20,7 @@ from plugsamp.corpus import Corpus
 from plugsamp.design import Design, Fixed
 from plugsamp.errors import ApproximationWarning, InputWarning
 from plugsamp.kernels.base import Kernel, responsive_kernels
-from plugsamp.learning import update_alpha, update_beta, word_rows
+from plugsamp.learning import draw_priors
 from plugsamp.model import Model
 from plugsamp.phases import Phases
 from plugsamp.random.draws import Purpose, stream, stream_key
@@ -201,11 +201,14 @@ class Chain:
 
     def _start(self, init) -> None:
         state = self.state
+        #: How, in words.
+        self.started = "random topics" if init is None else "topics that were given"
         if init is None:
             # by block, so that a distributed start would be the same
             for block, (first, last) in enumerate(pairwise(self.phases.edges)):
                 key = stream_key(self.seed, Purpose.START, 0, block)
                 if self.phases.sampler.start(int(first), int(last), key):
+                    self.started = "topics drawn one after another"
                     continue
                 tokens = slice(state.offsets[first], state.offsets[last])
                 rng = stream(self.seed, Purpose.START, 0, block)
@@ -272,7 +275,7 @@ class Chain:
         start = time.perf_counter()
         sweep = self.sweep + 1
         with single_thread():
-            self._draw_priors(sweep)
+            draw_priors(self.state, self.model, self.seed, sweep)
             self._draw_loss_parameters(sweep)
             reports = self._sample_documents(sweep)
             if self.kernel.partial:
@@ -280,23 +283,6 @@ class Chain:
             self._draw_weights(sweep)
         self.sweep = sweep
         return self._report(reports, time.perf_counter() - start)
-
-    def _draw_priors(self, sweep: int) -> None:
-        """alpha and beta given the counts, where they are learnt."""
-        state, model = self.state, self.model
-        if model.learn_alpha.due(sweep):
-            rng = stream(self.seed, Purpose.CONCENTRATION, sweep, 0)
-            lengths = np.diff(state.offsets)
-            state.set_priors(
-                alpha=update_alpha(model.learn_alpha, state.alpha_prior, state.doc_topic(), lengths, rng)
-            )
-        if model.learn_beta.due(sweep):
-            rng = stream(self.seed, Purpose.CONCENTRATION, sweep, 1)
-            cells, topics = word_rows(state)
-            beta = update_beta(
-                model.learn_beta, float(state.beta_prior[0]), cells, topics, state.n_words, rng
-            )
-            state.set_priors(beta=np.full(state.n_words, beta))
 
     def _draw_loss_parameters(self, sweep: int) -> None:
         if not self.parameters:

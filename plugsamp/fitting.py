@@ -45,7 +45,7 @@ class Fit:
     predictor: Predictor
     trace: list[dict] = field(repr=False)
     seconds: float = 0.0
-    start: str = "topics that were given"
+    start: str = ""
 
     @property
     def n_sweeps(self) -> int:
@@ -181,7 +181,7 @@ def fit(
     keeper, proportions = PosteriorKeeper(chain), Proportions(chain) if separate else None
     trace: list[dict] = []
     start = time.perf_counter()
-    how = warm(chain, init) if isinstance(init, Start) else Fit.start
+    how = warm(chain, init) if isinstance(init, Start) else chain.started
     seconds = time.perf_counter() - start
     for info in chain.sweeps(sweeps):
         seconds += info.seconds

@@ -13,6 +13,7 @@ import numpy as np
 from scipy.special import digamma, gammaln
 
 from plugsamp.concentration import Concentration
+from plugsamp.random.draws import Purpose, stream
 
 #: Values are kept within these: the limits of priors.
 SMALLEST, LARGEST = 1e-6, 1e6
@@ -55,6 +56,20 @@ class Rows:
         """The derivative of `log_rising`."""
         a = self.bases + a
         return float(self.times @ (digamma(self.values + a) - digamma(a)))
+
+
+def draw_priors(state, model, seed: int, sweep: int) -> None:
+    """alpha and beta of a chain's state given its counts, where they are learnt and it is their turn."""
+    if model.learn_alpha.due(sweep):
+        rng = stream(seed, Purpose.CONCENTRATION, sweep, 0)
+        lengths = np.diff(state.offsets)
+        alpha = update_alpha(model.learn_alpha, state.alpha_prior, state.doc_topic(), lengths, rng)
+        state.set_priors(alpha=alpha)
+    if model.learn_beta.due(sweep):
+        rng = stream(seed, Purpose.CONCENTRATION, sweep, 1)
+        cells, topics = word_rows(state)
+        beta = update_beta(model.learn_beta, float(state.beta_prior[0]), cells, topics, state.n_words, rng)
+        state.set_priors(beta=np.full(state.n_words, beta))
 
 
 def update_alpha(concentration: Concentration, alpha, doc_topic, lengths, rng) -> np.ndarray:

@@ -45,7 +45,7 @@ class Start:
 
 
 def warm(chain, start: Start) -> str:
-    """Put a chain that stands at random topics where `start` says, and say in words what was done.
+    """Put a chain that stands at its first topics where `start` says, and say in words how it started.
 
     The sweeps are those of a chain of its own, with the same model (without words left out of topics) and
     a seed made of the chain's; z and eta are taken over.
@@ -56,7 +56,7 @@ def warm(chain, start: Start) -> str:
     from plugsamp.topics.base import Dirichlet
 
     if not start.collapsed(chain.kernel):
-        return "random topics"
+        return chain.started
     model = chain.model
     if model.topics.needs_phi:
         model = replace(model, topics=Dirichlet())

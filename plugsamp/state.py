@@ -47,8 +47,9 @@ class State:
     sizes : int32 (D,); doc_topics : uint16 (N,); doc_counts : int32 (N,)
         n_dk, sparse: document d has ``sizes[d]`` entries from ``offsets[d]`` on.
     phi : float32 (V, stride), or None where the topics are integrated out
-    lazy : LazyTopics, or None
-        Holds Φ instead of `phi` where the kernel can do without small cells (`plugsamp.topics.lazily`).
+    lazy : LazyTopics, or None; small_deviation : float
+        Holds Φ instead of `phi` where the kernel can do without small cells (`plugsamp.topics.lazily`), and
+        the standard deviation of their sum.
     alpha : float32 (stride,), beta : float32 (V,)
         As the token kernels see the priors; ``alpha_prior`` (K,) and ``beta_prior`` (V,) are in float64.
     pseudo_words, pseudo_topics : int32 (S,)
@@ -82,7 +83,7 @@ class State:
         self.masked = model.topics.needs_phi
         if self.masked:
             self.phi[:, : self.n_topics] = 1.0
-        self.lazy = None
+        self.lazy, self.small_deviation = None, 0.0
         #: Whether beta stays as it is: what is made of it once a chain may be kept.
         self.beta_stays = model.learn_beta.method == "none"
         self.alpha, self.beta = aligned(self.stride, np.float32), np.empty(self.n_words, np.float32)

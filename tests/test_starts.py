@@ -23,6 +23,8 @@ def test_auto_starts_partial_chains_collapsed_and_others_at_random(corpus):
     full = ps.fit(corpus, model, ps.kernels.Dense("full"), sweeps=2)
     assert partial.start.startswith("15 sweeps with the topics integrated out (Dense")
     assert full.start == "random topics"
+    plain = ps.Corpus.from_counts(corpus.counts())
+    assert ps.fit(plain, ps.Model(3), "sparse", sweeps=2).start == "topics drawn one after another"
     given = ps.fit(corpus, model, init=full.chain.z, sweeps=2)
     assert given.start == "topics that were given"
 

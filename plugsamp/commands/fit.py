@@ -89,10 +89,9 @@ class Settings:
             a value of the wrong type.
         """
         plain = OmegaConf.to_container(config, resolve=True)
-        for name, option in (("learn_alpha", "method"), ("learn_beta", "method"), ("start", "method")):
+        for name in ("learn_alpha", "learn_beta", "start"):
             if isinstance(plain.get(name), str):
-                value = plain[name]
-                raise ValueError(f"{name} has options of its own: write {name}.{option}={value}")
+                raise ValueError(f"{name} has options of its own: write {name}.method={plain[name]}")
         own = {k: v for k, v in plain.items() if k not in hydra_source.CONFIG_GROUPS}
         settings = cls(**_checked(cls, "", own, list(hydra_source.CONFIG_GROUPS)))
         settings.predict = Predict(**_checked(Predict, "predict.", settings.predict))
