@@ -38,8 +38,19 @@ class Sampler(ABC):
         """
         return False
 
+    #: Whether `refresh_words` does anything.
+    word_tables = False
+
+    def refresh_words(self, first: int, last: int) -> None:
+        """Make what lasts a sweep and is there for every process, of words first:last.
+
+        It is kept in arrays of the state's arena. Called for block after block of words, maybe by several
+        processes at a time, before any of them calls `refresh`.
+        """
+        return None
+
     def refresh(self, seed: int, sweep: int) -> None:
-        """Make whatever lasts a sweep (alias tables, ...)."""
+        """Make whatever else lasts a sweep; every process does it for itself."""
         return None
 
     @abstractmethod
@@ -47,7 +58,8 @@ class Sampler(ABC):
         """Update the topics of documents first:last, with the compiled stream of `key`.
 
         Collapsed kernels keep ``topic_word`` and ``topic_totals`` current, or say
-        ``state.leave_topic_word()``; partially collapsed ones re-count the tokens that they move.
+        ``state.leave_topic_word()``. Partially collapsed ones leave the counts alone: several processes may
+        be at work on other documents, and tokens are counted when the topics are drawn.
         """
 
     @abstractmethod
@@ -74,8 +86,11 @@ class Kernel(Configured, ABC):
         """Whether the topics are a variable of the chain."""
         return self.collapse == "partial"
 
-    def chosen(self, model, supervised: bool) -> Kernel:
-        """The kernel to use for a model: this one, unless it stands for others."""
+    def chosen(self, model, supervised: bool, parallel: bool = False) -> Kernel:
+        """The kernel to use for a model: this one, unless it stands for others.
+
+        `parallel` says that blocks of documents may be worked on at the same time.
+        """
         return self
 
     @abstractmethod

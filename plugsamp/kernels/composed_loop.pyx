@@ -369,11 +369,6 @@ def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t la
                                     topic_totals[t] += 1
                                     q.inverse[s] = 1 / (topic_totals[s] + <float>beta_sum)
                                     q.inverse[t] = 1 / (topic_totals[t] + <float>beta_sum)
-                                elif lazy == NULL:      # with lazy topics nothing is counted here
-                                    l_add_shared(&row_n[s], -1)
-                                    l_add_shared(&row_n[t], 1)
-                                    topic_totals[s] -= 1
-                                    topic_totals[t] += 1
                                 for p in range(n_proposals):
                                     if follows[p]:
                                         (<Proposal>handles[p]).moved(&doc, i, s)

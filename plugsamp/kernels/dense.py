@@ -33,8 +33,9 @@ class _DenseSampler(Sampler):
 
     def _call(self, first, last, key, **probe):
         s = self.state
+        word, totals = (s.topic_word, s.topic_totals) if s.phi is None else s.unread_counts
         return _loop.sample_documents(
-            s.offsets, first, last, s.words, s.z, s.topic_word, s.topic_totals, s.phi, s.alpha, s.beta,
+            s.offsets, first, last, s.words, s.z, word, totals, s.phi, s.alpha, s.beta,
             s.beta_sum, s.eta_by_output, s.kappa[first:last], s.omega[first:last], s.offset[first:last],
             key, **probe,
         )  # fmt: skip

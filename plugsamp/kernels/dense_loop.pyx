@@ -221,8 +221,8 @@ def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t la
 
     Parameters
     ----------
-    topic_word : (V, stride) counts by word; collapsed: kept current; partial: moved tokens are re-counted.
-    topic_totals : (stride,); collapsed: kept current; partial: the changes are added.
+    topic_word : (V, stride) counts by word; collapsed: kept current; partial: not looked at.
+    topic_totals : (stride,); likewise.
     phi : (V, stride) or None; None means collapsed.
     eta_c : (C, stride); kappa, omega, offset : (last - first, C).
     probe : a position in document `first`; with it nothing is drawn: `out` (K,) gets the token's
@@ -373,11 +373,6 @@ def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t la
                         moved += 1
                         moves += 1
                         z[i] = <uint16_t>t
-                        if not collapsed:
-                            l_add_shared(&topic_word[words[i], o], -1)
-                            l_add_shared(&topic_word[words[i], t], 1)
-                            topic_totals[o] -= 1
-                            topic_totals[t] += 1
                         if responses:
                             if form == DOUBLE or moves >= REFRESH:
                                 moves = 0
