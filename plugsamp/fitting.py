@@ -193,6 +193,7 @@ def fit(
                 proportions.keep()
         for observe in observers:
             observe(row)
+    chain.close()  # worker processes, if any: they would start again
     predictor = keeper.predictor()
     if proportions is not None:
         predictor = with_second_step(

@@ -39,8 +39,8 @@ def document_blocks(offsets: np.ndarray) -> np.ndarray:
 class Phases:
     """The work of a chain, in pieces.
 
-    Every process has one. What they share stands in arrays of the arena and is changed in place; the sampler is
-    each process's own; what else the chain decides between two phases is `given` with a phase.
+    Every process has one. What they share stands in arrays of the arena and is changed in place; the sampler
+    is each process's own; what else the chain decides between two phases is `given` with a phase.
 
     Parameters
     ----------
@@ -191,8 +191,8 @@ class Phases:
         state, prior = self.state, self.model.weights
         outputs = range(group * GROUP, min((group + 1) * GROUP, state.n_outputs))
         update_outputs(
-            self.given["design"], state.kappa, state.omega, state.eta, outputs, prior, self.prior_state, self.columns,
-            self.seed, sweep, method=self.method, passes=self.passes,
+            self.given["design"], state.kappa, state.omega, state.eta, outputs, prior, self.prior_state,
+            self.columns, self.seed, sweep, method=self.method, passes=self.passes,
         )  # fmt: skip
         for c in outputs:
             rng = stream(self.seed, Purpose.SHRINKAGE, sweep, c)

@@ -25,7 +25,7 @@ def padded(n: int) -> int:
 class State:
     """Everything that changes in a chain, and what the compiled code needs of the rest.
 
-    All of it stands in arrays of the backend's arena and is changed in place: so whichever process changes it,
+    All of it stands in arrays of the backend's arena and is changed in place: whichever process changes it,
     all of them see it.
 
     Attributes
@@ -165,7 +165,7 @@ class State:
         self._flags[:2] = True
 
     def count_words(self, first: int, last: int, totals: np.ndarray) -> None:
-        """`topic_word` of words first:last from z and the pseudo-tokens; n_k of these goes to `totals` (K,)."""
+        """`topic_word` of words first:last from z and the pseudo-tokens; its sums go to `totals` (K,)."""
         _counts.count_block(
             self.z, self.pseudo_topics, *self.word_order, first, last, self._topic_word, totals
         )

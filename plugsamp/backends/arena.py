@@ -27,12 +27,8 @@ def n_bytes(shape, dtype) -> int:
 def file_of(array: np.ndarray) -> np.memmap | None:
     """The mapping of a file whose memory an array shows, or None."""
     while isinstance(array, np.ndarray):
-        if (
-            isinstance(array, np.memmap)
-            and array.filename is not None
-            and not isinstance(array.base, np.memmap)
-        ):
-            return array
+        if isinstance(array, np.memmap) and not isinstance(array.base, np.memmap):
+            return array if array.filename is not None else None
         array = array.base
     return None
 

@@ -7,7 +7,7 @@ import traceback
 
 
 class WorkerDied(ChildProcessError):
-    """A worker process ended that should not have; the message says which, how, and what may be the reason."""
+    """A worker process ended that should not have; the message says which, how, and maybe why."""
 
 
 class WorkerError(RuntimeError):

@@ -71,9 +71,9 @@ class Processes(Backend):
             n = max(cpu_count(), 1) if partial else 1
         if n > 1 and not partial:
             raise ValueError(
-                f"with the topics integrated out a chain has one worker, not {n}: the topics of a document then "
-                "depend on those of all others at once. Take workers=1, or a kernel that keeps the topics as a "
-                'variable (collapse="partial"; sparse_pc, light_pc), which is exact with any number of workers'
+                f"with the topics integrated out a chain has one worker, not {n}: each token's topic then "
+                "depends on all others at once. Take workers=1, or a kernel that keeps the topics as a "
+                'variable (collapse="partial"; sparse_pc, light_pc), exact with any number of workers'
             )
         return InProcesses(n, self.folder)
 
@@ -175,7 +175,5 @@ class InProcesses(Work):
         if self._here:
             return "this process"
         where = "memory" if self.arena.folder is None else str(self.arena.folder)
-        return (
-            f"{self.n} worker process{'es' * (self.n > 1)}, {self.arena.size / 2**20:,.0f} MB of shared arrays "
-            f"in {where}"
-        )
+        size = f"{self.arena.size / 2**20:,.0f} MB"
+        return f"{self.n} worker process{'es' * (self.n > 1)}, {size} of shared arrays in {where}"

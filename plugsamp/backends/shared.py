@@ -2,9 +2,9 @@
 
 The memory is a file without a name, whose descriptor is handed to the workers: nothing can be left behind,
 whoever is killed and when. On Linux it is anonymous (`os.memfd_create`), and the size of /dev/shm, 64 MB in
-many containers, does not limit it; elsewhere it is a `multiprocessing.shared_memory.SharedMemory` that loses its
-name as soon as it is there. Where memory is short, or a folder is asked for, it is a file without a name in a
-folder.
+many containers, does not limit it; elsewhere it is a `multiprocessing.shared_memory.SharedMemory` that loses
+its name as soon as it is there. Where memory is short, or a folder is asked for, it is a file without a name
+in a folder.
 """
 
 from __future__ import annotations
@@ -137,8 +137,8 @@ class SharedArena(Arena):
                 return _in_memory(size)
             self.folder = Path(tempfile.gettempdir())
             log.warning(
-                "%.1f GB of shared memory are free, too little for the chain's arrays: the rest of them are kept "
-                "in a file in %s (backend.folder names another)", self._left / 2**30, self.folder,
+                "%.1f GB of memory are free, too little for the chain's arrays: the rest of them are kept in "
+                "files in %s (backend.folder names another)", self._left / 2**30, self.folder,
             )  # fmt: skip
         return _in_file(self.folder, size, touched)
 
