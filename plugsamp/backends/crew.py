@@ -107,25 +107,17 @@ class Crew:
         data = pickle.dumps(message)
         answers: list = []
         waiting: set[int] = set()
-        halted = False
         try:
             for number in range(n):
                 with self._alive(number, doing):
                     self._connections[number].send_bytes(data)
                 waiting.add(number)
-            try:
-                self._collect(waiting, answers, doing)
-            except KeyboardInterrupt:
-                if halt is None:
-                    raise
-                halt()
-                self._collect(waiting, answers, doing)  # they are idle before the interrupt goes on
-                halted = True
-                raise
-        except BaseException:
-            if not halted:  # in the middle of something: no more waiting
-                self.close()
+            interrupted = self._collect(waiting, answers, doing, halt)
+        except BaseException:  # in the middle of something: no more waiting
+            self.close()
             raise
+        if interrupted:
+            raise KeyboardInterrupt
         for _, _, warned in answers:
             for text, category, filename, line in warned:
                 warnings.warn_explicit(text, category, filename, line)
@@ -134,20 +126,29 @@ class Crew:
             raise failures.retold(failed[0])
         return [results for _, results, _ in answers]
 
-    def _collect(self, waiting: set[int], answers: list, doing: str) -> None:
+    def _collect(self, waiting: set[int], answers: list, doing: str, halt) -> bool:
+        """Take the answers of those waited for; returns whether an interrupt has halted them."""
+        interrupted = False
         while waiting:
-            for key, _ in self._selector.select():
+            try:
+                ready = self._selector.select()
+            except KeyboardInterrupt:
+                if halt is None or interrupted:
+                    raise
+                halt()  # they will be idle before the interrupt goes on
+                interrupted = True
+                continue
+            for key, _ in ready:
                 number = key.data
                 if number < 0:
                     self._listen()
                     if self._refused is not None:
-                        self.close()
                         raise BlockingIOError(f"no worker process can be started: {self._refused}")
                     continue
                 with self._alive(number, doing):
-                    data = self._connections[number].recv_bytes()
-                    answers.append(pickle.loads(data))
-                    waiting.discard(number)
+                    answers.append(pickle.loads(self._connections[number].recv_bytes()))
+                waiting.discard(number)
+        return interrupted
 
     @contextlib.contextmanager
     def _alive(self, number: int, doing: str = "starting"):
