@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from plugsamp.adlda import Division
+from plugsamp.backends.arena import Arena
 from plugsamp.dispatch import load
 from plugsamp.kernels.base import BlockReport
 from plugsamp.random.draws import Purpose, stream, stream_key
@@ -53,11 +55,15 @@ class Phases:
     seed : int
     method, passes
         The weight update, see `plugsamp.weights.update_outputs`.
+    groups, scheme
+        How many groups of documents are to be worked on at once though the kernel is collapsed, and how
+        (`plugsamp.adlda`).
     """
 
     def __init__(
-        self, model, state, kernel, responses: Responses, columns, prior_state, seed, method, passes
-    ):
+        self, model, state, kernel, responses: Responses, columns, prior_state, seed, method, passes,
+        groups: int = 1, scheme: str = "rotation",
+    ):  # fmt: skip
         self.model, self.state, self.kernel, self.responses = model, state, kernel, responses
         self.columns, self.seed, self.method, self.passes = columns, seed, method, passes
         arena = state.arena
@@ -69,11 +75,19 @@ class Phases:
         self.drawn, self.counted = arena.array("drawn", shape, float), arena.array("counted", shape, np.int64)
         #: What turns draws of phi into probabilities, set between their drawing and their scaling.
         self.phi_factor = arena.array("phi_factor", state.stride, np.float32)
+        self.division = Division(state, self.edges, groups, scheme) if groups > 1 else None
         self._join()
 
     def _join(self) -> None:
         """Make what each process has for itself."""
-        self.sampler = self.kernel.sampler(self.state)
+        state, arena = self.state, self.state.arena
+        if self.division is not None and self.division.scheme == "copies":
+            _ = state.word_order  # which is for all
+            state.arena = Arena()
+        try:
+            self.sampler = self.kernel.sampler(state)
+        finally:
+            state.arena = arena
         self._fresh = None  # for which sweep, and version of z, the sampler's own tables are
 
     def __getstate__(self):
@@ -87,7 +101,7 @@ class Phases:
 
     def sampled(self, phase: str) -> bool:
         """Whether a phase needs what the sampler of a process keeps for itself."""
-        return phase == "documents"
+        return phase in ("documents", "rotated", "copied")
 
     def run(self, phase: str, sweep: int, pieces, given: dict) -> list:
         """Pieces of a phase, one after another; results in their order."""
@@ -133,14 +147,55 @@ class Phases:
 
     def documents(self, sweep: int, block: int) -> BlockReport:
         """Augmentation, then topics of a block of documents (MODEL section 6)."""
-        if self._fresh != (sweep, self.state.version):
-            self.sampler.refresh(self.seed, sweep)
-            self._fresh = sweep, self.state.version
+        self._refresh(sweep)
         self.augment(sweep, block)
-        first, last = int(self.edges[block]), int(self.edges[block + 1])
+        first, last = self._documents(block)
         report = self.sampler.sample(first, last, stream_key(self.seed, Purpose.TOPICS, sweep, block))
         self.state.recount_documents(first, last)
         return report
+
+    def _refresh(self, sweep: int) -> None:
+        if self._fresh != (sweep, self.state.version):
+            self.sampler.refresh(self.seed, sweep)
+            self._fresh = sweep, self.state.version
+
+    def _documents(self, block: int) -> tuple[int, int]:
+        return int(self.edges[block]), int(self.edges[block + 1])
+
+    def rotated(self, sweep: int, group: int) -> list[BlockReport]:
+        """Topics of the tokens that a group of documents has of the words it is at (`plugsamp.adlda`)."""
+        turn, reports = self.given["turn"], []
+        self._refresh(sweep)
+        words = self.division.part(group, turn)
+        with self.state.own_totals() as change:
+            for block in self.division.blocks(group):
+                first, last = self._documents(block)
+                if turn == 0:
+                    self.augment(sweep, block)
+                key = stream_key(self.seed, Purpose.TOPICS, sweep, block, turn)
+                reports.append(self.sampler.sample(first, last, key, words))
+                if turn == len(self.division) - 1:
+                    self.state.recount_documents(first, last)
+        self.division.change[group] = change
+        return reports
+
+    def copied(self, sweep: int, group: int) -> list[BlockReport]:
+        """Topics of a group of documents, by counts that know nothing of the others' moves."""
+        reports, state = [], self.state
+        with state.own_counts():
+            if self.sampler.word_tables:
+                for block in range(self.n_word_blocks):
+                    self.sampler.refresh_words(*self._words(block))
+            self.sampler.refresh(self.seed, sweep)
+            for block in self.division.blocks(group):
+                self.augment(sweep, block)
+                first, last = self._documents(block)
+                key = stream_key(self.seed, Purpose.TOPICS, sweep, block)
+                reports.append(self.sampler.sample(first, last, key))
+                state.recount_documents(first, last)
+                tokens = slice(state.offsets[first], state.offsets[last])
+                self.division.next_z[tokens] = state.z[tokens]
+        return reports
 
     @property
     def n_topic_groups(self) -> int:

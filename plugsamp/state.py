@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from functools import cached_property
 
 import numpy as np
@@ -64,6 +65,7 @@ class State:
         self, corpus, model, n_outputs: int, design_columns: int, partial: bool, arena: Arena | None = None
     ):
         self.arena = arena = Arena() if arena is None else arena
+        self._own: dict[str, np.ndarray] = {}
         self.words = _seen(arena, "words", np.ascontiguousarray(corpus.words, np.int32))
         self.offsets = _seen(arena, "offsets", np.ascontiguousarray(corpus.offsets, np.int64))
         n_tokens, n_documents = len(self.words), len(self.offsets) - 1
@@ -109,11 +111,11 @@ class State:
 
     def __getstate__(self):
         """For another process, which has an arena and a sampler of its own."""
-        return {name: value for name, value in self.__dict__.items() if name not in ("arena", "lazy")}
+        return {name: value for name, value in self.__dict__.items() if name not in ("arena", "lazy", "_own")}
 
     def __setstate__(self, state):
         self.__dict__.update(state)
-        self.lazy = None
+        self.lazy, self._own = None, {}
 
     @property
     def version(self) -> int:
@@ -174,6 +176,36 @@ class State:
         """Say that `count_words` has been over all words, with `totals` (K,) in all."""
         self._topic_totals[: self.n_topics] = totals
         self._flags[:2] = False
+
+    @contextmanager
+    def own_totals(self):
+        """Totals that are this process's alone, as they are for all now; gives how far they have come since."""
+        shared, flags = self._topic_totals, self._flags
+        self._topic_totals, self._flags = shared.copy(), flags.copy()
+        change = np.zeros(self.n_topics, np.int64)
+        try:
+            yield change
+            change += (self._topic_totals - shared)[: self.n_topics]
+        finally:
+            behind = bool(self._flags[0])
+            self._topic_totals, self._flags = shared, flags
+            if behind:
+                self.leave_topic_word()
+
+    @contextmanager
+    def own_counts(self):
+        """Topics and counts that are this process's alone, as they are for all now."""
+        names = ("z", "_topic_word", "_topic_totals", "_flags")
+        shared = {name: getattr(self, name) for name in names}
+        try:
+            for name, array in shared.items():
+                mine = self._own.setdefault(name, np.empty_like(array))
+                np.copyto(mine, array)
+                setattr(self, name, mine)
+            yield
+        finally:
+            for name, array in shared.items():
+                setattr(self, name, array)
 
     def set_priors(self, alpha: np.ndarray | None = None, beta: np.ndarray | None = None) -> None:
         """Change the Dirichlet priors, in place for those who hold the arrays."""

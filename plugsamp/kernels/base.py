@@ -53,9 +53,17 @@ class Sampler(ABC):
         """Make whatever else lasts a sweep; every process does it for itself."""
         return None
 
+    #: Whether word counts are kept here, and the state's `topic_word` is not read.
+    counts_words = False
+    #: Whether `sample` takes `words`, and what it keeps by word (in the arena) is that of these words alone:
+    #: then several processes may be at work on other words of other documents (`plugsamp.adlda`).
+    divides = False
+
     @abstractmethod
-    def sample(self, first: int, last: int, key: int) -> BlockReport:
+    def sample(self, first: int, last: int, key: int, words: tuple[int, int] | None = None) -> BlockReport:
         """Update the topics of documents first:last, with the compiled stream of `key`.
+
+        `words` (first, last), of samplers that divide, leaves all tokens of other words as they are.
 
         Collapsed kernels keep ``topic_word`` and ``topic_totals`` current, or say
         ``state.leave_topic_word()``. Partially collapsed ones leave the counts alone: several processes may
@@ -108,6 +116,11 @@ def responsive_kernels() -> str:
         except RegistryError:  # a broken plugin of somebody's is no news here
             continue
     return ", ".join(able)
+
+
+def only(words: tuple[int, int] | None) -> dict:
+    """The arguments of compiled loops for tokens of words first:last, or of all."""
+    return {} if words is None else {"first_word": words[0], "last_word": words[1]}
 
 
 class held_at:

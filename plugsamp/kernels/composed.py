@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from plugsamp.dispatch import load
-from plugsamp.kernels.base import BlockReport, Kernel, Sampler, held_at
+from plugsamp.kernels.base import BlockReport, Kernel, Sampler, held_at, only
 from plugsamp.proposals.base import Proposal
 from plugsamp.proposals.table import TableProposal, compiled
 from plugsamp.registry import load as load_registered
@@ -105,6 +105,10 @@ class _ComposedSampler(Sampler):
             proposal.attach(state)
 
     @property
+    def divides(self) -> bool:
+        return all(proposal.divides for proposal in self.proposals)
+
+    @property
     def word_tables(self) -> bool:
         return any(proposal.by_words for proposal in self.proposals)
 
@@ -131,11 +135,11 @@ class _ComposedSampler(Sampler):
             key, tried, accepted, 0 if s.lazy is None else s.lazy.address, **probe,
         )  # fmt: skip
 
-    def sample(self, first: int, last: int, key: int) -> BlockReport:
+    def sample(self, first: int, last: int, key: int, words=None) -> BlockReport:
         tried = np.zeros(len(self.proposals), np.int64)
         accepted = np.zeros_like(tried)
         self._prepare(first, last)
-        moved = self._call(first, last, key, tried, accepted)
+        moved = self._call(first, last, key, tried, accepted, **only(words))
         rates = zip(self.names, tried.tolist(), accepted.tolist(), strict=True)
         return BlockReport(moved, {name: (t, a) for name, t, a in rates})
 

@@ -86,6 +86,7 @@ cdef class SparseProposal(Proposal):
                 held[0] = state.alpha_sum / (len(state.words) + state.n_topics * state.beta_sum)
             self.scale = held[0]
         self.by_words = self.rest.by_words
+        self.divides = self.rest.divides and (self.scores is None or self.scores.divides)
 
     def refresh_words(self, state, first, last):
         self.rest.refresh_words(state, first, last)
