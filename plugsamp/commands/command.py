@@ -24,6 +24,8 @@ class Command:
         Takes the composed configuration.
     usage, examples : str
         Of the manual page.
+    groups : tuple of str
+        The config groups that it has.
     experiments : bool
         Whether there are experiments to choose from.
     """
@@ -33,6 +35,7 @@ class Command:
     task: Callable[[DictConfig], object]
     usage: str
     examples: str
+    groups: tuple[str, ...] = ("corpus",)
     experiments: bool = False
 
     def main(self, arguments: list[str]) -> int:

@@ -166,4 +166,4 @@ EXAMPLES = """\
   plugsamp fit -m n_topics=20,50,100 'loss=glob(*)'
   plugsamp plugins losses                               names, origin and options of what is installed"""
 
-COMMAND = Command("fit", "config", task, USAGE, EXAMPLES, experiments=True)
+COMMAND = Command("fit", "config", task, USAGE, EXAMPLES, tuple(hydra_source.CONFIG_GROUPS), True)

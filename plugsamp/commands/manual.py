@@ -26,13 +26,19 @@ def page(command, arguments: list[str]) -> str:
     config = compose([a for a in arguments if "=" in a], command.config)
     width = min(shutil.get_terminal_size((100, 24)).columns, 110)
     parts = [command.usage.rstrip(), "", "Choices (GROUP=NAME), and the options of those chosen now"]
-    for group, kind in hydra_source.CONFIG_GROUPS.items():
-        if group not in config:
-            continue
+    for group in command.groups:
+        kind = hydra_source.CONFIG_GROUPS[group]
         node = config.get(group)
         chosen = node.name if node is not None else None
         available = _choices(group, kind)
-        parts.append("  " + _wrap(f"{group}={chosen}", f"one of: {', '.join(available)}", width))
+        parts.append(
+            "  "
+            + _wrap(
+                f"{group}={'(needed)' if chosen is None else chosen}",
+                f"one of: {', '.join(available)}",
+                width,
+            )
+        )
         if chosen is None:
             continue
         texts = options.texts(registry.load(kind, chosen))
