@@ -25,7 +25,9 @@ def page(command, arguments: list[str]) -> str:
     """The manual page, with the options of the choices that `arguments` make."""
     config = compose([a for a in arguments if "=" in a], command.config)
     width = min(shutil.get_terminal_size((100, 24)).columns, 110)
-    parts = [command.usage.rstrip(), "", "Choices (GROUP=NAME), and the options of those chosen now"]
+    parts = [command.usage.rstrip(), ""]
+    if command.groups:
+        parts.append("Choices (GROUP=NAME), and the options of those chosen now")
     for group in command.groups:
         kind = hydra_source.CONFIG_GROUPS[group]
         node = config.get(group)
@@ -47,7 +49,7 @@ def page(command, arguments: list[str]) -> str:
             value = "(needed)" if current is None and option.required else shown(current)
             head = f"  {group}.{option.name}={value}"
             parts.append("  " + _wrap(head, texts.get(option.name, ""), width))
-    parts.append("")
+    parts += [""] * bool(command.groups)
     for title, entries in documented(command.config):
         parts.append(title)
         for key, comment in entries:
