@@ -18,6 +18,23 @@ from plugsamp.kernels.base import BlockReport
 SCHEMES = ("rotation", "copies")
 
 
+def chosen_scheme(scheme: str, kernel, sampler) -> str:
+    """How a kernel's sampler is run over several groups: rotation where it can, unless something is asked for.
+
+    Raises
+    ------
+    ValueError
+        Rotation of a kernel that keeps more than the counts of the words at hand.
+    """
+    if scheme == "rotation" and not sampler.divides:
+        raise ValueError(
+            f"{kernel!r} cannot work on parts of the words, so there is no rotation; take collapsed=copies"
+        )
+    if scheme == "auto":
+        return "rotation" if sampler.divides else "copies"
+    return scheme
+
+
 class Division:
     """Groups of documents, and parts of the words.
 
@@ -63,8 +80,7 @@ class Division:
         p = (group + turn) % len(self)
         return int(self.words[p]), int(self.words[p + 1])
 
-    @property
-    def approximate(self) -> str:
+    def approximate(self, kernel) -> str:
         """What keeps the chain from the posterior, in words that follow "the backend"."""
         n = len(self)
         if self.scheme == "copies":

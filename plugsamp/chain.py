@@ -12,6 +12,8 @@ from itertools import pairwise
 import numpy as np
 from scipy import sparse
 
+from plugsamp import adlda
+from plugsamp.approximations import approximations
 from plugsamp.backends.base import Backend
 from plugsamp.backends.serial import Serial
 from plugsamp.blas import single_thread
@@ -158,7 +160,8 @@ class Chain:
             )
         self.coding = model.coding(corpus)
         n_outputs = self.coding.n_outputs
-        given, self.kernel = self.kernel, self.kernel.chosen(model, n_outputs > 0, self.backend.parallel)
+        parallel = self.backend.parallel
+        given, self.kernel = self.kernel, self.kernel.chosen(model, corpus, n_outputs, parallel)
         if self.kernel is not given:
             log.info("%r: %r", given, self.kernel)
         if n_outputs and not self.kernel.responses:
@@ -170,8 +173,6 @@ class Chain:
                 f"{model.topics!r} needs the topics as a variable of the chain: a kernel of "
                 'collapse="partial"'
             )
-        if self.kernel.approximate:
-            warnings.warn(f"the kernel {self.kernel.approximate}", ApproximationWarning, stacklevel=2)
         self.covariates = self._covariates()
         self.intercept = model.has_intercept(self.covariates is not None) and n_outputs > 0
         n_covariates = 0 if self.covariates is None else self.covariates.shape[1]
@@ -185,7 +186,12 @@ class Chain:
         self.phases = Phases(
             model, self.state, self.kernel, self.responses, self.columns,
             model.weights.start(n_outputs, self.columns), self.seed, weight_update, weight_passes,
+            self.work.groups, self.work.scheme,
         )  # fmt: skip
+        #: What keeps the chain from the posterior, a clause each.
+        self.approximations = approximations(self.kernel, model, self.phases.division or self.backend)
+        for clause in self.approximations:
+            warnings.warn(clause, ApproximationWarning, stacklevel=2)
         self.prior_state = self.phases.prior_state
         self._fixed = None  # the columns of the design that no sweep changes, once they are needed
         if self.kernel.partial:
@@ -311,6 +317,8 @@ class Chain:
                 raise NonFinite(f"sweep {sweep}: the loss's {name} of an output is not a finite number")
 
     def _sample_documents(self, sweep: int) -> list:
+        if self.phases.division is not None:
+            return adlda.sample(self.work, self.phases, sweep)
         if self.phases.sampler.word_tables:
             self.work.run("tables", sweep, self.phases.n_word_blocks)
         reports = self.work.run("documents", sweep, self.phases.n_document_blocks)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from plugsamp.adlda import Division
+from plugsamp.adlda import Division, chosen_scheme
 from plugsamp.backends.arena import Arena
 from plugsamp.dispatch import load
 from plugsamp.kernels.base import BlockReport
@@ -62,7 +62,7 @@ class Phases:
 
     def __init__(
         self, model, state, kernel, responses: Responses, columns, prior_state, seed, method, passes,
-        groups: int = 1, scheme: str = "rotation",
+        groups: int = 1, scheme: str = "auto",
     ):  # fmt: skip
         self.model, self.state, self.kernel, self.responses = model, state, kernel, responses
         self.columns, self.seed, self.method, self.passes = columns, seed, method, passes
@@ -75,8 +75,12 @@ class Phases:
         self.drawn, self.counted = arena.array("drawn", shape, float), arena.array("counted", shape, np.int64)
         #: What turns draws of phi into probabilities, set between their drawing and their scaling.
         self.phi_factor = arena.array("phi_factor", state.stride, np.float32)
-        self.division = Division(state, self.edges, groups, scheme) if groups > 1 else None
+        self.division = None
         self._join()
+        if min(groups, self.n_document_blocks) > 1:
+            self.division = Division(state, self.edges, groups, chosen_scheme(scheme, kernel, self.sampler))
+            if self.division.scheme == "copies":
+                self._join()
 
     def _join(self) -> None:
         """Make what each process has for itself."""
@@ -182,7 +186,7 @@ class Phases:
     def copied(self, sweep: int, group: int) -> list[BlockReport]:
         """Topics of a group of documents, by counts that know nothing of the others' moves."""
         reports, state = [], self.state
-        with state.own_counts():
+        with state.own_counts(-2 - (sweep * len(self.division) + group)):
             if self.sampler.word_tables:
                 for block in range(self.n_word_blocks):
                     self.sampler.refresh_words(*self._words(block))

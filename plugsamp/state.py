@@ -193,8 +193,11 @@ class State:
                 self.leave_topic_word()
 
     @contextmanager
-    def own_counts(self):
-        """Topics and counts that are this process's alone, as they are for all now."""
+    def own_counts(self, version: int):
+        """Topics and counts that are this process's alone, as they are for all now.
+
+        `version` is what the state's is meanwhile: no other that a sampler has seen.
+        """
         names = ("z", "_topic_word", "_topic_totals", "_flags")
         shared = {name: getattr(self, name) for name in names}
         try:
@@ -202,6 +205,7 @@ class State:
                 mine = self._own.setdefault(name, np.empty_like(array))
                 np.copyto(mine, array)
                 setattr(self, name, mine)
+            self._flags[2] = version
             yield
         finally:
             for name, array in shared.items():

@@ -18,6 +18,9 @@ class Work(ABC):
     """
 
     arena: Arena
+    #: Groups of documents to work on at once though the kernel is collapsed, and how (`plugsamp.adlda`).
+    groups: int = 1
+    scheme: str = "auto"
 
     @abstractmethod
     def start(self, phases) -> None:
@@ -54,6 +57,10 @@ class Backend(Configured, ABC):
     #: Whether blocks of documents may be worked on at the same time: ``kernel=auto`` then takes a kernel that
     #: this leaves exact.
     parallel: bool = False
+
+    def approximate(self, kernel) -> str | None:
+        """What keeps a chain of this kernel from the posterior, in words that follow "the backend"; or None."""
+        return None
 
     @abstractmethod
     def open(self, partial: bool) -> Work:

@@ -11,6 +11,7 @@ from typing import Literal
 from joblib import cpu_count
 
 from plugsamp.backends import counter
+from plugsamp.adlda import SCHEMES
 from plugsamp.backends.base import Backend, Work
 from plugsamp.backends.failures import WorkerDied
 from plugsamp.backends.shared import SharedArena
@@ -26,7 +27,8 @@ class Processes(Backend):
     """Run the pieces of a sweep in worker processes, which take the next piece as they get free.
 
     Partially collapsed kernels give the same chain, to the bit, with any number of workers and as the serial
-    backend. With the topics integrated out, one worker does.
+    backend. With the topics integrated out one worker does as well; several are an approximation (AD-LDA), which
+    is announced, and depends on how many they are (`plugsamp.adlda`).
 
     Parameters
     ----------
@@ -36,6 +38,10 @@ class Processes(Backend):
         Keep the shared arrays in files (without a name) in this folder, for chains larger than memory is
         comfortable with. By default they are in memory, and in the folder for temporary files where memory
         is short.
+    collapsed : {"auto", "rotation", "copies"}
+        How several workers go about a kernel that has the topics integrated out: in turn at parts of the words,
+        so that nothing but the topics' totals is behind; or each with a copy of all counts. "auto" rotates
+        where the kernel can.
 
     Notes
     -----
@@ -55,7 +61,15 @@ class Processes(Backend):
 
     parallel = True
 
-    def __init__(self, workers: int | Literal["auto"] = "auto", folder: str | None = None):
+    def __init__(
+        self,
+        workers: int | Literal["auto"] = "auto",
+        folder: str | None = None,
+        collapsed: Literal["auto", "rotation", "copies"] = "auto",
+    ):
+        if collapsed not in ("auto", *SCHEMES):
+            raise ValueError(f"collapsed must be auto, {' or '.join(SCHEMES)}, not {collapsed!r}")
+        self.collapsed = collapsed
         if workers != "auto":
             if whole("workers", workers, 1) > MOST:
                 raise ValueError(f"workers must be at most {MOST}, not {workers}")
@@ -69,19 +83,14 @@ class Processes(Backend):
         n = self.workers
         if n == "auto":
             n = max(cpu_count(), 1) if partial else 1
-        if n > 1 and not partial:
-            raise ValueError(
-                f"with the topics integrated out a chain has one worker, not {n}: each token's topic then "
-                "depends on all others at once. Take workers=1, or a kernel that keeps the topics as a "
-                'variable (collapse="partial"; sparse_pc, light_pc), exact with any number of workers'
-            )
-        return InProcesses(n, self.folder)
+        return InProcesses(n, self.folder, 1 if partial else n, self.collapsed)
 
 
 class InProcesses(Work):
     """`Processes` at work for one chain."""
 
-    def __init__(self, n: int, folder: str | None):
+    def __init__(self, n: int, folder: str | None, groups: int = 1, scheme: str = "auto"):
+        self.groups, self.scheme = groups, scheme
         self.n, self.arena = n, SharedArena(folder)
         self._pieces = self.arena.array("pieces", 8, "int64")
         self._crew = self._failed = self.phases = None
