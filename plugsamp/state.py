@@ -179,7 +179,7 @@ class State:
 
     @contextmanager
     def own_totals(self):
-        """Totals that are this process's alone, as they are for all now; gives how far they have come since."""
+        """Totals that are this process's alone, as they are for all now; gives how they change."""
         shared, flags = self._topic_totals, self._flags
         self._topic_totals, self._flags = shared.copy(), flags.copy()
         change = np.zeros(self.n_topics, np.int64)

@@ -59,7 +59,7 @@ class Backend(Configured, ABC):
     parallel: bool = False
 
     def approximate(self, kernel) -> str | None:
-        """What keeps a chain of this kernel from the posterior, in words that follow "the backend"; or None."""
+        """What keeps a chain of a kernel from its posterior, in words that follow "the backend"; or None."""
         return None
 
     @abstractmethod

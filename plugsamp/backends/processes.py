@@ -10,8 +10,8 @@ from typing import Literal
 
 from joblib import cpu_count
 
-from plugsamp.backends import counter
 from plugsamp.adlda import SCHEMES
+from plugsamp.backends import counter
 from plugsamp.backends.base import Backend, Work
 from plugsamp.backends.failures import WorkerDied
 from plugsamp.backends.shared import SharedArena
@@ -27,8 +27,8 @@ class Processes(Backend):
     """Run the pieces of a sweep in worker processes, which take the next piece as they get free.
 
     Partially collapsed kernels give the same chain, to the bit, with any number of workers and as the serial
-    backend. With the topics integrated out one worker does as well; several are an approximation (AD-LDA), which
-    is announced, and depends on how many they are (`plugsamp.adlda`).
+    backend. With the topics integrated out one worker does as well; several are an approximation (AD-LDA),
+    which is announced, and depends on how many they are (`plugsamp.adlda`).
 
     Parameters
     ----------
@@ -39,9 +39,9 @@ class Processes(Backend):
         comfortable with. By default they are in memory, and in the folder for temporary files where memory
         is short.
     collapsed : {"auto", "rotation", "copies"}
-        How several workers go about a kernel that has the topics integrated out: in turn at parts of the words,
-        so that nothing but the topics' totals is behind; or each with a copy of all counts. "auto" rotates
-        where the kernel can.
+        How several workers go about a kernel that has the topics integrated out: in turn at parts of the
+        words, so that nothing but the topics' totals is behind; or each with a copy of all counts. "auto"
+        rotates where the kernel can.
 
     Notes
     -----
