@@ -1,9 +1,10 @@
 """Collapsed kernels over several groups of documents at once: approximately (AD-LDA, Newman et al. 2009).
 
-With the topics integrated out each token's topic depends on all others at once, so groups of documents that are
-worked on together must do with counts that are behind. Either every group has copies of all counts, merged after
-the sweep; or words are divided too, and in turn each group is at one part of the words, so that nothing but the
-topics' totals n_k is behind, and by what the other groups have moved in that turn alone.
+With the topics integrated out each token's topic depends on all others at once, so groups of documents that
+are worked on together must do with counts that are behind. Either every group has copies of all counts,
+merged after the sweep; or words are divided too, and in turn each group is at one part of the words, so
+that nothing but the topics' totals n_k is behind, and by what the other groups have moved in that turn
+alone.
 
 What comes out depends on the number of groups, not on the processes that work on them.
 """
@@ -90,7 +91,8 @@ class Division:
             )
         return (
             f"works on {n} groups of documents at once, in turn at {n} parts of the words, with totals of "
-            "the topics that are behind within a turn (AD-LDA): its stationary distribution is not the posterior"
+            "the topics that are behind within a turn (AD-LDA): its stationary distribution is not the "
+            "posterior"
         )
 
 
