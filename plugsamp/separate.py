@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import logging
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from plugsamp.ensembles import Ensemble, tasks
+from plugsamp.errors import ApproximationWarning
 from plugsamp.inference import Predictor
 
 log = logging.getLogger(__name__)
@@ -29,6 +31,8 @@ class SeparateFit:
         Of sampling, summed over tasks.
     n_tokens : int
         Sampled in a sweep of all tasks.
+    approximations : tuple of str
+        What kept a chain from its posterior, a clause each.
     """
 
     predictor: Ensemble
@@ -36,6 +40,7 @@ class SeparateFit:
     topic_totals: list[np.ndarray] = field(repr=False)
     seconds: float = 0.0
     n_tokens: int = 0
+    approximations: tuple[str, ...] = ()
 
     @property
     def n_sweeps(self) -> int:
@@ -54,6 +59,7 @@ class _Member:
     topic_totals: np.ndarray
     seconds: float
     n_tokens: int
+    approximations: tuple[str, ...]
 
 
 def fit_separately(
@@ -93,7 +99,7 @@ def fit_separately(
         member_seed = int(np.random.SeedSequence((seed, number)).generate_state(1)[0])
         member_model, weights = _weighting(model, corpus, coding, number)
         jobs.append((task.corpus(corpus.with_weights(weights)), member_model, member_seed, options))
-    members = []
+    members, approximations = [], {}
     # No memory maps: joblib would leave them in shared memory if the parent were killed.
     parallel = Parallel(n_jobs=n_jobs, return_as="generator", max_nbytes=None)
     done = parallel(delayed(_fit_member)(*job) for job in jobs)
@@ -102,6 +108,10 @@ def fit_separately(
             row["task"] = task.name
             for observe in observers:
                 observe(row)
+        for clause in member.approximations:
+            if clause not in approximations:
+                approximations[clause] = None
+                warnings.warn(clause, ApproximationWarning, stacklevel=2)
         members.append(member)
         log.info("model %d/%d: %s", len(members), len(made), task.name)
     return SeparateFit(
@@ -115,15 +125,20 @@ def fit_separately(
         topic_totals=[m.topic_totals for m in members],
         seconds=sum(m.seconds for m in members),
         n_tokens=sum(m.n_tokens for m in members),
+        approximations=tuple(approximations),
     )
 
 
 def _fit_member(corpus, model, seed, options) -> _Member:
     from plugsamp.fitting import fit
 
-    result = fit(corpus, model, seed=seed, **options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ApproximationWarning)  # said once for all tasks, by the caller
+        result = fit(corpus, model, seed=seed, **options)
     totals = result.chain.counts.topic_totals
-    return _Member(result.predictor, result.trace, totals, result.seconds, corpus.n_tokens)
+    return _Member(
+        result.predictor, result.trace, totals, result.seconds, corpus.n_tokens, result.approximations
+    )
 
 
 def _weighting(model, corpus, coding, number: int):

@@ -24,6 +24,7 @@ from plugsamp.model import Model
 from plugsamp.models import save_model
 from plugsamp.progress import Progress, duration, quantity
 from plugsamp.readers.base import Wanted
+from plugsamp.references import entries_of, parts_of
 from plugsamp.runfolder import TraceFile, write_json, write_predictions, write_topics, write_weights
 from plugsamp.second_step import SecondStep
 from plugsamp.separate import SeparateFit
@@ -84,7 +85,9 @@ def run(settings, chosen: Mapping, model: Model, folder: Path) -> float | None:
         save_model(folder / "model", predictor, model, overwrite=settings.overwrite)
     trained = evaluate(predictor, train)
     tested = evaluate(predictor, test, held_out=True) if test is not None else None
-    metrics = metrics_of(settings, chosen["kernel"], train, result, trained, tested)
+    metrics = metrics_of(settings, train, result, trained, tested)
+    kernel = result.chain.kernel if isinstance(result, Fit) else chosen["kernel"]
+    metrics["references"] = entries_of(parts_of(model, kernel))
     write_json(folder / "metrics.json", metrics)
     if tested is not None:
         write_predictions(folder / "predictions.csv", **tested.table())
@@ -190,7 +193,7 @@ def described(train, test) -> str:
     return text
 
 
-def metrics_of(settings, kernel, train, result: Fit | SeparateFit, trained, tested) -> dict:
+def metrics_of(settings, train, result: Fit | SeparateFit, trained, tested) -> dict:
     """What metrics.json holds."""
     best = tested if tested is not None else trained
     main = best.main
@@ -220,7 +223,7 @@ def metrics_of(settings, kernel, train, result: Fit | SeparateFit, trained, test
         "n_tokens": train.n_tokens,
         "seed": settings.seed,
         **shape,
-        "approximations": [f"the kernel {kernel.approximate}"] if kernel.approximate else [],
+        "approximations": list(result.approximations),
         "corpus_digest": train.digest(),
         "versions": {
             "python": platform.python_version(),
