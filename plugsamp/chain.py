@@ -160,8 +160,8 @@ class Chain:
             )
         self.coding = model.coding(corpus)
         n_outputs = self.coding.n_outputs
-        parallel = self.backend.parallel
-        given, self.kernel = self.kernel, self.kernel.chosen(model, corpus, n_outputs, parallel)
+        chosen = self.kernel.chosen(model, corpus, n_outputs, self.backend.parallel)
+        given, self.kernel = self.kernel, chosen
         if self.kernel is not given:
             log.info("%r: %r", given, self.kernel)
         if n_outputs and not self.kernel.responses:

@@ -205,6 +205,7 @@ def metrics_of(settings, train, result: Fit | SeparateFit, trained, tested) -> d
     shape = {}
     if isinstance(result, Fit):
         shape["kernel"] = repr(result.chain.kernel)
+        shape["backend"] = repr(result.chain.backend)
         shape["start"] = result.start
         shape["sparsity"] = sparsity(result.chain.counts.doc_topic, result.chain.counts.topic_word)
         last = result.trace[-1]

@@ -49,11 +49,19 @@ CALLS = {
 }
 
 
-@pytest.mark.parametrize("call", CALLS)
-@pytest.mark.parametrize("how", ["script", "-c", "stdin"])
+@pytest.mark.parametrize(
+    ("how", "call"),
+    [
+        ("script", "plain"),
+        ("script", "daemonic"),
+        ("-c", "plain"),
+        ("stdin", "plain"),
+        pytest.param("script", "guarded", marks=pytest.mark.slow),
+        pytest.param("script", "thread", marks=pytest.mark.slow),
+        pytest.param("-c", "guarded", marks=pytest.mark.slow),
+    ],
+)
 def test_from_a_program(how, call, tmp_path):
-    if how != "script" and call in ("thread", "daemonic"):
-        pytest.skip("a script does")
     text = PROGRAM + CALLS[call]
     (tmp_path / "program.py").write_text(text)
     arguments = {"script": ["program.py"], "-c": ["-c", text], "stdin": ["-"]}[how]
