@@ -33,7 +33,7 @@ def test_the_same_model_as_serial(at, write_documents, run):
         trace = (at / "run" / "trace.csv").read_text().splitlines()
         found.append((metrics["test"], [line.split(",")[3] for line in trace], metrics["backend"]))
     assert found[0][:2] == found[1][:2]
-    assert found[1][2] == "Processes(workers=2, folder=None)"
+    assert found[1][2] == "Processes(workers=2, folder=None, collapsed='auto')"
     assert "2 worker processes" in (at / "run" / "fit.log").read_text()
 
 
