@@ -213,7 +213,7 @@ class Chain:
                 tokens = slice(state.offsets[first], state.offsets[last])
                 rng = stream(self.seed, Purpose.START, 0, block)
                 state.z[tokens] = rng.integers(0, state.n_topics, tokens.stop - tokens.start, dtype=np.uint16)
-            self._refresh_all()
+            self.refresh()
         else:
             self.set_state(z=init)
 
@@ -246,13 +246,43 @@ class Chain:
             state.version += 1
         if eta is not None:
             state.eta[:] = eta
-        self._refresh_all()
+        self.refresh()
 
-    def _refresh_all(self) -> None:
+    def refresh(self, inclusion: bool = True) -> None:
+        """Make anew what follows from the state; with `inclusion`, the words that topics leave out as well."""
         self.state.recount()
         self._spread_weights()
         if self.kernel.partial:
-            self._draw_phi(self.sweep)
+            self._draw_phi(self.sweep, inclusion)
+
+    def save(self, path, overwrite: bool = False):
+        """Write the chain as it is into a folder, from which `load` takes it up to the bit.
+
+        Parameters
+        ----------
+        path : path-like
+        overwrite : bool
+            Replace a saved chain that is there.
+        """
+        from plugsamp.checkpoint.chains import save_chain
+
+        return save_chain(self, path, overwrite)
+
+    def load(self, path) -> Chain:
+        """Put this chain where one of the same corpus, model, kernel and seed was when it was saved.
+
+        It goes on as that one would have, to the bit; the backend may be another. `kappa` and `omega` are
+        drawn by its next sweep.
+
+        Raises
+        ------
+        StorageError
+            A folder that is damaged or newer, or holds another chain; the message names what differs.
+        """
+        from plugsamp.checkpoint.chains import load_chain
+
+        load_chain(self, path)
+        return self
 
     # -- one sweep -----------------------------------------------------------------------------------
 
@@ -298,8 +328,8 @@ class Chain:
         self.phases.sampler.refresh(self.seed, sweep)
         return self.backend.run("documents", sweep, self.phases.n_document_blocks)
 
-    def _draw_phi(self, sweep: int) -> None:
-        if self.state.masked:
+    def _draw_phi(self, sweep: int, inclusion: bool = True) -> None:
+        if self.state.masked and inclusion:
             self.backend.run("inclusion", sweep, self.phases.n_topic_groups)
         lazy = self.state.lazy
         if lazy is not None:
