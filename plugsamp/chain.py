@@ -249,7 +249,7 @@ class Chain:
         self.refresh()
 
     def refresh(self, inclusion: bool = True) -> None:
-        """Make anew what follows from the state; with `inclusion`, the words that topics leave out as well."""
+        """Make anew what follows from the state; with `inclusion`, which words the topics have, too."""
         self.state.recount()
         self._spread_weights()
         if self.kernel.partial:

@@ -10,6 +10,7 @@ from importlib import import_module
 #: Command -> (module, one line). A command's module has `main(arguments) -> exit code`.
 COMMANDS = {
     "fit": ("plugsamp.commands.fit", "fit a supervised topic model and evaluate it"),
+    "resume": ("plugsamp.commands.resume", "go on with a run that was interrupted or killed"),
     "plugins": (
         "plugsamp.commands.plugins",
         "list the installed losses, kernels, priors, readers, backends",

@@ -225,10 +225,10 @@ def fit(
             run.started = warm(chain, init)
             run.seconds = run.elapsed
         if recorder is not None:
-            recorder.begin(identity)
-        for info in run.sweeps(sweeps, kept, observers):
+            recorder.begin(identity, sweeps)
+        for _ in run.sweeps(sweeps, kept, observers):
             if recorder is not None:
-                recorder.after(run, last=info.sweep == sweeps)
+                recorder.after(run)
         predictor = run.keeper.predictor()
         if run.proportions is not None:
             predictor = with_second_step(
@@ -246,7 +246,9 @@ def _take_up(run: Run, saved, sweeps: int, kept: frozenset[int], observers) -> N
     """Put a new run where a checkpoint was, and tell the observers what has been traced."""
     run.restore(*saved)
     if run.sweep > sweeps:
-        raise ValueError(f"the run has done {run.sweep} sweeps already; sweeps must be that or more, not {sweeps}")
+        raise ValueError(
+            f"the run has done {run.sweep} sweeps already; sweeps must be that or more, not {sweeps}"
+        )
     run.take_up(kept)
     log.info("the run goes on after sweep %d", run.sweep)
     for observer in observers:

@@ -136,7 +136,6 @@ def _read_manifest(path: Path, kind: str) -> dict:
     return manifest
 
 
-
 def _no_number(name: str):
     raise ValueError(f"{name} is no number of JSON")
 

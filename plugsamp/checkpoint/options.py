@@ -40,7 +40,7 @@ class Checkpoints:
         object.__setattr__(self, "folder", Path(self.folder))
         if self.sweeps is not None:
             object.__setattr__(self, "sweeps", whole("checkpoint: sweeps", self.sweeps, 1))
-        if self.minutes is not None and not (is_number(self.minutes) and 0 < self.minutes):
+        if self.minutes is not None and not (is_number(self.minutes) and self.minutes > 0):
             raise ValueError(f"checkpoint: minutes must be a number above 0 or None, not {self.minutes!r}")
         if not isinstance(self.keep, bool):
             raise ValueError(f"checkpoint: keep must be True or False, not {self.keep!r}")

@@ -57,7 +57,9 @@ class Recorder:
             if self.written is None:
                 log.warning("no checkpoint had been written")
             else:
-                log.warning("the last checkpoint, of sweep %d, stands in %s", self.written, self.options.folder)
+                log.warning(
+                    "the last checkpoint, of sweep %d, stands in %s", self.written, self.options.folder
+                )
 
     def load(self, identity: dict):
         """Arrays and content of the last checkpoint, if the run goes on from one; otherwise None.
@@ -79,14 +81,14 @@ class Recorder:
         self.written = int(content["sweep"])
         return found
 
-    def begin(self, identity: dict) -> None:
-        """The sweeps begin: from now on a signal waits for the end of one."""
-        self.identity = identity
+    def begin(self, identity: dict, sweeps: int) -> None:
+        """So many sweeps begin: from now on a signal waits for the end of one."""
+        self.identity, self.sweeps = identity, sweeps
         self._last_time = time.monotonic()
         self._last_sweep = self.written or 0
         self.stop.patient = True
 
-    def after(self, run, last: bool) -> None:
+    def after(self, run) -> None:
         """A sweep is done: write what is due, and end the run where that was asked for.
 
         Raises
@@ -94,6 +96,7 @@ class Recorder:
         Interrupted
         """
         sweep, stopped = run.sweep, self.stop.requested
+        last = sweep == self.sweeps
         if last or stopped is not None or self._due(sweep):
             self._write(run)
         if last:
@@ -102,9 +105,11 @@ class Recorder:
             if self.written == sweep:
                 kept = f"the checkpoint in {self.options.folder} holds it all"
             else:
-                stands = "there is none" if self.written is None else f"the last, of sweep {self.written}, stands"
+                stands = (
+                    "there is none" if self.written is None else f"the last, of sweep {self.written}, stands"
+                )
                 kept = f"the checkpoint could not be written ({self._failure}); {stands}"
-            raise Interrupted(f"interrupted after sweep {sweep}; {kept}", stopped, sweep)
+            raise Interrupted(f"interrupted after {sweep} of {self.sweeps} sweeps; {kept}", stopped, sweep)
 
     def finish(self) -> None:
         """The fit is done: one checkpoint is enough, or none."""
