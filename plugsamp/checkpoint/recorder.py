@@ -1,4 +1,4 @@
-"""What a fit holds of its checkpoints: when one is due, how it is written, what happens where it cannot be."""
+"""What a fit holds of its checkpoints: when one is due, and what happens where it cannot be written."""
 
 from __future__ import annotations
 
