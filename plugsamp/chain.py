@@ -18,7 +18,7 @@ from plugsamp.checks import whole
 from plugsamp.columns import Columns
 from plugsamp.corpus import Corpus
 from plugsamp.design import Design, Fixed
-from plugsamp.errors import ApproximationWarning, InputWarning
+from plugsamp.errors import ApproximationWarning, InputWarning, NonFinite
 from plugsamp.kernels.base import Kernel, responsive_kernels
 from plugsamp.learning import draw_priors
 from plugsamp.model import Model
@@ -35,10 +35,6 @@ log = logging.getLogger(__name__)
 
 #: The token kernels hold weights in single precision.
 LARGEST_WEIGHT = 1e37
-
-
-class NonFinite(FloatingPointError):
-    """A quantity of the chain became NaN or infinite; the message names it and the sweep."""
 
 
 @dataclass(frozen=True)
@@ -326,7 +322,10 @@ class Chain:
 
     def _sample_documents(self, sweep: int) -> list:
         self.phases.sampler.refresh(self.seed, sweep)
-        return self.backend.run("documents", sweep, self.phases.n_document_blocks)
+        try:
+            return self.backend.run("documents", sweep, self.phases.n_document_blocks)
+        except NonFinite as error:
+            raise NonFinite(f"sweep {sweep}: {error}") from None
 
     def _draw_phi(self, sweep: int, inclusion: bool = True) -> None:
         if self.state.masked and inclusion:

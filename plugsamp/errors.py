@@ -58,6 +58,10 @@ class InputWarning(UserWarning):
     """Input that is taken, though in a way the user should know of."""
 
 
+class NonFinite(FloatingPointError):
+    """A quantity of a chain became NaN or infinite; the message names it and the sweep."""
+
+
 class Interrupted(KeyboardInterrupt):
     """A run that a signal has ended; the message says what was kept.
 

@@ -33,7 +33,7 @@ def restore_chain(chain, arrays, content) -> None:
     StorageError
         The arrays are not of such a chain.
     """
-    state = chain.state
+    state, sweep = chain.state, int(content["sweep"])
     z, eta = _fitting(arrays, "z", state.z), _fitting(arrays, "eta", state.eta)
     if z.size and z.max() >= state.n_topics:
         raise StorageError(f"topic {z.max()} of a token is not below {state.n_topics}")
@@ -58,7 +58,7 @@ def restore_chain(chain, arrays, content) -> None:
         else:
             values[name] = array[()]
     state.set_priors(alpha, beta)
-    chain.sweep = int(content["sweep"])
+    chain.sweep = sweep
     state.z[:], state.eta[:] = z, eta
     state.version += 1
     chain.refresh(inclusion=False)
