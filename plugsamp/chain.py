@@ -12,6 +12,7 @@ from itertools import pairwise
 import numpy as np
 from scipy import sparse
 
+from plugsamp.approximations import approximations
 from plugsamp.backends.serial import Serial
 from plugsamp.blas import single_thread
 from plugsamp.checks import whole
@@ -153,7 +154,7 @@ class Chain:
             )
         self.coding = model.coding(corpus)
         n_outputs = self.coding.n_outputs
-        given, self.kernel = self.kernel, self.kernel.chosen(model, n_outputs > 0)
+        given, self.kernel = self.kernel, self.kernel.chosen(model, corpus, n_outputs)
         if self.kernel is not given:
             log.info("%r: %r", given, self.kernel)
         if n_outputs and not self.kernel.responses:
@@ -165,8 +166,10 @@ class Chain:
                 f"{model.topics!r} needs the topics as a variable of the chain: a kernel of "
                 'collapse="partial"'
             )
-        if self.kernel.approximate:
-            warnings.warn(f"the kernel {self.kernel.approximate}", ApproximationWarning, stacklevel=2)
+        #: What keeps the chain from the posterior, a clause each.
+        self.approximations = approximations(self.kernel, model, self.backend)
+        for clause in self.approximations:
+            warnings.warn(clause, ApproximationWarning, stacklevel=2)
         self.covariates = self._covariates()
         self.intercept = model.has_intercept(self.covariates is not None) and n_outputs > 0
         n_covariates = 0 if self.covariates is None else self.covariates.shape[1]

@@ -49,9 +49,11 @@ class Concentration:
         object.__setattr__(self, "every", whole("every", self.every, 1))
 
     @property
-    def approximate(self) -> bool:
-        """Whether the chain is no sampler of a posterior any more."""
-        return self.method == "fixed_point"
+    def approximate(self) -> str | None:
+        """What keeps the chain from a posterior, in words that follow the parameter; None: nothing does."""
+        if self.method != "fixed_point":
+            return None
+        return "takes the value that makes the present counts most probable: empirical Bayes, no posterior"
 
     def due(self, sweep: int) -> bool:
         """Whether there is an update at the start of this sweep."""

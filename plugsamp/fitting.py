@@ -54,6 +54,11 @@ class Fit:
     start: str = ""
 
     @property
+    def approximations(self) -> tuple[str, ...]:
+        """What kept the chain from the posterior, a clause each."""
+        return self.chain.approximations
+
+    @property
     def n_sweeps(self) -> int:
         return len(self.trace)
 

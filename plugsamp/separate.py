@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import shutil
+import warnings
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -14,6 +15,7 @@ from plugsamp.checkpoint.lock import Lock
 from plugsamp.checkpoint.options import Checkpoints
 from plugsamp.checkpoint.signals import Stop
 from plugsamp.ensembles import Ensemble, tasks
+from plugsamp.errors import ApproximationWarning
 from plugsamp.inference import Predictor
 
 log = logging.getLogger(__name__)
@@ -34,6 +36,8 @@ class SeparateFit:
         Of sampling, summed over tasks.
     n_tokens : int
         Sampled in a sweep of all tasks.
+    approximations : tuple of str
+        What kept a chain from its posterior, a clause each.
     """
 
     predictor: Ensemble
@@ -41,6 +45,7 @@ class SeparateFit:
     topic_totals: list[np.ndarray] = field(repr=False)
     seconds: float = 0.0
     n_tokens: int = 0
+    approximations: tuple[str, ...] = ()
 
     @property
     def n_sweeps(self) -> int:
@@ -59,6 +64,7 @@ class _Member:
     topic_totals: np.ndarray
     seconds: float
     n_tokens: int
+    approximations: tuple[str, ...]
 
 
 def fit_separately(
@@ -115,7 +121,7 @@ def fit_separately(
             own = replace(checkpoint, folder=checkpoint.folder / f"model-{number:04d}", keep=True)
             more = options | {"checkpoint": own, "resume": resume}
         jobs.append((task.corpus(corpus.with_weights(weights)), member_model, member_seed, more))
-    members = []
+    members, approximations = [], {}
     with ExitStack() as stack:
         if checkpoint is not None:
             stack.enter_context(Lock(checkpoint.folder))
@@ -128,6 +134,10 @@ def fit_separately(
                 row["task"] = task.name
                 for observe in observers:
                     observe(row)
+            for clause in member.approximations:
+                if clause not in approximations:
+                    approximations[clause] = None
+                    warnings.warn(clause, ApproximationWarning, stacklevel=2)
             members.append(member)
             log.info("model %d/%d: %s", len(members), len(made), task.name)
         if checkpoint is not None and not checkpoint.keep:
@@ -144,15 +154,20 @@ def fit_separately(
         topic_totals=[m.topic_totals for m in members],
         seconds=sum(m.seconds for m in members),
         n_tokens=sum(m.n_tokens for m in members),
+        approximations=tuple(approximations),
     )
 
 
 def _fit_member(corpus, model, seed, options) -> _Member:
     from plugsamp.fitting import fit
 
-    result = fit(corpus, model, seed=seed, **options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ApproximationWarning)  # said once for all tasks, by the caller
+        result = fit(corpus, model, seed=seed, **options)
     totals = result.chain.counts.topic_totals
-    return _Member(result.predictor, result.trace, totals, result.seconds, corpus.n_tokens)
+    return _Member(
+        result.predictor, result.trace, totals, result.seconds, corpus.n_tokens, result.approximations
+    )
 
 
 def _weighting(model, corpus, coding, number: int):

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 
 from plugsamp.checks import whole
+from plugsamp.errors import ApproximationWarning, InputWarning
 from plugsamp.random.draws import Purpose, stream_key
 
 METHODS = ("auto", "random", "collapsed")
-
-#: Topics up to which the dense kernel is the quickest to the same place.
-_DENSE = 128
 
 
 @dataclass(frozen=True)
@@ -51,8 +50,7 @@ def warm(chain, start: Start) -> str:
     a seed made of the chain's; z and eta are taken over.
     """
     from plugsamp.chain import Chain
-    from plugsamp.kernels.composed import ComposedMH
-    from plugsamp.kernels.dense import Dense
+    from plugsamp.kernels.auto import Auto
     from plugsamp.topics.base import Dirichlet
 
     if not start.collapsed(chain.kernel):
@@ -60,14 +58,16 @@ def warm(chain, start: Start) -> str:
     model = chain.model
     if model.topics.needs_phi:
         model = replace(model, topics=Dirichlet())
-    kernel = Dense() if model.n_topics <= _DENSE else ComposedMH()
     seed = stream_key(chain.seed, Purpose.START, 1)
-    first = Chain(
-        chain.corpus, model, kernel, seed=seed,
-        weight_update=chain.phases.method, weight_passes=chain.phases.passes,
-    )  # fmt: skip
+    with warnings.catch_warnings():  # what the chain has to say of the model it has said
+        warnings.simplefilter("ignore", ApproximationWarning)
+        warnings.simplefilter("ignore", InputWarning)
+        first = Chain(
+            chain.corpus, model, Auto("full"), seed=seed,
+            weight_update=chain.phases.method, weight_passes=chain.phases.passes,
+        )  # fmt: skip
     first.run(start.sweeps)
     chain.set_state(z=first.z, eta=first.eta)
     if model.learn_alpha.method != "none" or model.learn_beta.method != "none":
         chain.state.set_priors(first.alpha, first.beta)
-    return f"{start.sweeps} sweeps with the topics integrated out ({kernel!r})"
+    return f"{start.sweeps} sweeps with the topics integrated out ({first.kernel!r})"

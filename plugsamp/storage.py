@@ -106,6 +106,16 @@ def read_folder(path, kind: str) -> tuple[dict[str, np.ndarray], dict]:
     return arrays, manifest["content"]
 
 
+def read_content(path, kind: str) -> dict:
+    """The content of a folder alone; its arrays are not looked at.
+
+    Raises
+    ------
+    StorageError
+    """
+    return _read_manifest(Path(path), kind)["content"]
+
+
 def _read_manifest(path: Path, kind: str) -> dict:
     if not path.is_dir():
         raise StorageError(f"{path} is not a folder" if path.exists() else f"there is no folder {path}")

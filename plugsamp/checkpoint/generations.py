@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from plugsamp.storage import NewerError, StorageError, read_folder, write_folder
+from plugsamp.storage import NewerError, StorageError, read_content, read_folder, write_folder
 
 log = logging.getLogger(__name__)
 
@@ -92,6 +92,15 @@ class Generations:
             return found
         if paths:
             raise StorageError("no checkpoint can be read: " + "; ".join(wrong))
+        return None
+
+    def about(self) -> dict | None:
+        """The content of the newest manifest that can be read, arrays left aside; None without one."""
+        for path in reversed(self.paths()):
+            try:
+                return read_content(path, KIND)
+            except StorageError:  # `newest` says so
+                continue
         return None
 
     def clean(self) -> None:

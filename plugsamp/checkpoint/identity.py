@@ -75,7 +75,7 @@ def plain(value):
     if dataclasses.is_dataclass(value):
         parts = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
         return {"class": plain(type(value)), **plain(parts)}
-    if isinstance(value, Configured):
+    if isinstance(value, Configured) or callable(getattr(value, "options", None)):
         return {"class": plain(type(value)), **plain(value.options())}
     return plain(type(value))
 
@@ -138,8 +138,26 @@ def surroundings(chain) -> dict:
     }
 
 
-def check_surroundings(saved: Mapping, path) -> None:
-    """Refuse a checkpoint whose plugins are not installed; warn where the last bits may differ.
+def backend_record(chain) -> dict:
+    """Where a chain runs, and whether its draws depend on that."""
+    approximate = getattr(chain.backend, "approximate", None)
+    depends = approximate is not None and approximate(chain.kernel) is not None
+    return {"name": plain(chain.backend), "matters": depends}
+
+
+def announce_backend(saved: Mapping, chain) -> None:
+    """Warn where a chain goes on elsewhere and its draws depend on that (AD-LDA's on its workers)."""
+    now = json.loads(json.dumps(backend_record(chain)))
+    if saved != now and (saved.get("matters") or now["matters"]):
+        log.warning(
+            "the backend was %s, and is %s: draws depend on it with this kernel, so the run goes on from the "
+            "same state, not as it would have",
+            _words(saved.get("name")), _words(now["name"]),
+        )  # fmt: skip
+
+
+def check_plugins(saved: Mapping, path) -> list[str]:
+    """Refuse a checkpoint whose plugins are not installed; those of other versions are returned, in words.
 
     Raises
     ------
@@ -158,6 +176,17 @@ def check_surroundings(saved: Mapping, path) -> None:
             )
         if installed[0].version != record["version"] and record["package"] != "plugsamp":
             changed.append(f"{record['package']} {record['version']} (here {installed[0].version})")
+    return changed
+
+
+def check_surroundings(saved: Mapping, path) -> None:
+    """Refuse a checkpoint whose plugins are not installed; warn where the last bits may differ.
+
+    Raises
+    ------
+    StorageError
+    """
+    changed = check_plugins(saved, path)
     for name, was in saved.get("versions", {}).items():
         if version(name) != was:
             changed.append(f"{name} {was} (here {version(name)})")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from plugsamp.checkpoint.identity import announce_backend, backend_record
 from plugsamp.storage import StorageError
 
 
@@ -16,7 +17,7 @@ def capture_chain(chain) -> tuple[dict[str, np.ndarray], dict]:
     """The arrays of a chain (its own, not copies) and what goes with them into the manifest."""
     state = chain.state
     arrays = {"z": state.z, "eta": state.eta, "alpha": state.alpha_prior, "beta": state.beta_prior}
-    content = {"sweep": chain.sweep}
+    content = {"sweep": chain.sweep, "backend": backend_record(chain)}
     for kind, values in _named(chain):
         content[kind] = sorted(values)
         arrays |= {f"{kind}{i}": np.asarray(values[name]) for i, name in enumerate(content[kind])}
@@ -57,6 +58,7 @@ def restore_chain(chain, arrays, content) -> None:
             values[name][...] = array  # in place: others hold the arrays
         else:
             values[name] = array[()]
+    announce_backend(content["backend"], chain)
     state.set_priors(alpha, beta)
     chain.sweep = sweep
     state.z[:], state.eta[:] = z, eta

@@ -12,46 +12,23 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from plugsamp.checkpoint.generations import Generations
-from plugsamp.commands import fit, hydra_app
+from plugsamp.checkpoint.identity import check_plugins
+from plugsamp.commands import fit
+from plugsamp.commands.command import Command
 from plugsamp.runfolder import CHECKPOINT, CONFIG
 
-USAGE = """\
-plugsamp resume run=FOLDER [OPTION=VALUE ...] [FLAG ...]
-
-Go on with a run that was interrupted or killed, from its last checkpoint: the outcome is what it would have
-been. Done runs go on where sweeps is raised. These options may change, and no others:
-
-"""
-
 #: What may change.
-OPTIONS = {
-    "sweeps": "so many in all; draws kept so far that a run of so many would not keep are dropped, or said",
-    "backend": "where it runs, such as backend=serial, with its options (backend.NAME=VALUE)",
-    "n_jobs": "processes for the models of multiclass=ovr and ovo",
-    "checkpoint": "checkpoint.sweeps, checkpoint.minutes, checkpoint.keep",
-    "top_words": "words shown for each topic at the end",
-    "save_model": "keep the model in the run folder",
-}
-
-EXAMPLES = """
-Examples
-  plugsamp resume run=outputs/2026-11-28/10-00-00-000000
-  plugsamp resume run=outputs/2026-11-28/10-00-00-000000 sweeps=200
-  plugsamp resume -m run=multirun/mine/0,multirun/mine/1      one after the other
-"""
+OPTIONS = ("sweeps", "backend", "n_jobs", "checkpoint", "top_words", "save_model")
 
 
 def main(arguments: list[str]) -> int:
-    if any(a in ("-h", "--help") for a in arguments):
-        lines = [f"  {name:12}{text}" for name, text in OPTIONS.items()]
-        print(USAGE + "\n".join(lines) + "\n" + EXAMPLES.rstrip())
-        return 0
     try:
-        arguments = _checked(arguments)
+        if not {"-h", "--help"} & set(arguments):
+            arguments = _checked(arguments)
     except ValueError as error:
         print(f"plugsamp resume: {error}", file=sys.stderr)
         return 2
-    return hydra_app.run("resume", task, arguments, "resume")
+    return COMMAND.main(arguments)
 
 
 def _checked(arguments: list[str]) -> list[str]:
@@ -67,7 +44,8 @@ def _checked(arguments: list[str]) -> list[str]:
     for argument in arguments:
         key, equals, value = argument.partition("=")
         option = key.lstrip("+~").partition(".")[0]
-        if not equals or key.startswith("-") or key.startswith("hydra.job_logging"):
+        hydra = key.startswith(("hydra.", "hydra/")) and key not in ("hydra.run.dir", "hydra.sweep.subdir")
+        if not equals or key.startswith("-") or hydra:
             checked.append(argument)
         elif key == "run":
             folder = value
@@ -159,11 +137,13 @@ def resume(folder: Path, changes: DictConfig, given: list[str]) -> float | None:
                 OmegaConf.update(config, key, OmegaConf.select(changes, key), force_add=True)
         elif name in OPTIONS:
             OmegaConf.update(config, key, OmegaConf.select(changes, key), force_add=True)
-    checkpoints = folder / CHECKPOINT
-    if not Generations(checkpoints) and not any(map(Generations, checkpoints.glob("model-*"))):
+    checkpoints = [Generations(path) for path in (folder / CHECKPOINT, *folder.glob(f"{CHECKPOINT}/model-*"))]
+    about = next((found.about() for found in checkpoints if found), {})
+    if not any(checkpoints):
         raise ValueError(
             f"{folder} has no checkpoint to go on from; plugsamp fit with overwrite=true starts the run again"
         )
+    check_plugins((about or {}).get("made_with", {}), folder)  # before the configuration asks for them
     done = _sweeps_done(folder)
     if done is not None and done == config.get("sweeps"):
         raise ValueError(f"the run in {folder} is done; with more sweeps than {done} it goes on (sweeps=...)")
@@ -187,3 +167,18 @@ def _working_folder(folder: Path) -> str | None:
     except (OSError, OmegaConfBaseException, ValueError):
         return None
     return where if where and os.path.isdir(where) else None
+
+
+USAGE = """\
+plugsamp resume run=FOLDER [OPTION=VALUE ...] [FLAG ...]
+
+Go on with a run that was interrupted or killed, from its last checkpoint and in its own folder: the outcome
+is what it would have been. A run that is done goes on where sweeps is raised. Where it runs may change as
+well (backend=NAME and its options), and what is listed here."""
+
+EXAMPLES = """\
+  plugsamp resume run=outputs/2026-11-28/10-00-00-000000
+  plugsamp resume run=outputs/2026-11-28/10-00-00-000000 sweeps=200
+  plugsamp resume -m run=multirun/mine/0,multirun/mine/1      one after the other"""
+
+COMMAND = Command("resume", "resume", task, USAGE, EXAMPLES, ())

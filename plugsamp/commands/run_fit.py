@@ -96,7 +96,7 @@ def run(settings, chosen: Mapping, model: Model, folder: Path, resumed=None) -> 
         save_model(folder / "model", predictor, model, overwrite=settings.overwrite or resumed is not None)
     trained = evaluate(predictor, train)
     tested = evaluate(predictor, test, held_out=True) if test is not None else None
-    metrics = metrics_of(settings, chosen["kernel"], train, result, trained, tested)
+    metrics = metrics_of(settings, train, result, trained, tested)
     if tested is not None:
         write_predictions(folder / "predictions.csv", **tested.table())
     if isinstance(result, Fit):
@@ -225,7 +225,7 @@ def described(train, test) -> str:
     return text
 
 
-def metrics_of(settings, kernel, train, result: Fit | SeparateFit, trained, tested) -> dict:
+def metrics_of(settings, train, result: Fit | SeparateFit, trained, tested) -> dict:
     """What metrics.json holds."""
     best = tested if tested is not None else trained
     main = best.main
@@ -255,7 +255,7 @@ def metrics_of(settings, kernel, train, result: Fit | SeparateFit, trained, test
         "n_tokens": train.n_tokens,
         "seed": settings.seed,
         **shape,
-        "approximations": [f"the kernel {kernel.approximate}"] if kernel.approximate else [],
+        "approximations": list(result.approximations),
         "corpus_digest": train.digest(),
         "versions": {
             "python": platform.python_version(),

@@ -31,16 +31,16 @@ class Auto(Kernel):
             raise ValueError(f'collapse must be "auto", "full" or "partial", not {collapse!r}')
         self.collapse = collapse
 
-    def chosen(self, model, supervised: bool) -> Kernel:
-        """The kernel for a model."""
+    def chosen(self, model, corpus, n_outputs: int) -> Kernel:
+        """The kernel for a model of a corpus with so many outputs; none: without responses."""
         collapse = self.collapse
         if collapse == "auto":
             collapse = "partial" if model.topics.needs_phi else "full"
-        if not supervised:
+        if not n_outputs:
             return SparsePCLDA() if collapse == "partial" else SparseLDA()
         if model.n_topics <= (DENSE_PARTIAL if collapse == "partial" else DENSE):
             return Dense(collapse)
         return ComposedMH(collapse=collapse)
 
     def sampler(self, state):
-        raise TypeError("kernel=auto stands for another kernel: take Auto().chosen(model, supervised)")
+        raise TypeError("kernel=auto stands for another kernel: take Auto().chosen(model, corpus, n_outputs)")

@@ -74,8 +74,8 @@ class Kernel(Configured, ABC):
         """Whether the topics are a variable of the chain."""
         return self.collapse == "partial"
 
-    def chosen(self, model, supervised: bool) -> Kernel:
-        """The kernel to use for a model: this one, unless it stands for others."""
+    def chosen(self, model, corpus, n_outputs: int) -> Kernel:
+        """The kernel to use for a model, a corpus and its outputs: this one, unless it stands for others."""
         return self
 
     @abstractmethod

@@ -57,6 +57,15 @@ def test_without_responses_the_words_of_test_documents_are_scored(at, write_docu
     assert "perplexity" in capsys.readouterr().out
 
 
+def test_approximations_are_in_the_metrics_and_said_once(at, write_documents, run, capsys):
+    write_documents(at / "d.jsonl")
+    assert run("corpus.path=d.jsonl", "sweeps=3", "learn_alpha.method=fixed_point") == 0
+    (clause,) = json.loads((at / "run/metrics.json").read_text())["approximations"]
+    assert "empirical Bayes" in clause
+    captured = capsys.readouterr()
+    assert (captured.out + captured.err).count(clause) == 1
+
+
 def test_the_model_of_a_run_predicts_what_the_run_predicted(at, write_documents, run, read_csv):
     from plugsamp import load_model
     from plugsamp.readers.jsonl import JsonLines

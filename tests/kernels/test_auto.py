@@ -22,7 +22,8 @@ from plugsamp.kernels import Auto
     ],
 )
 def test_the_choice_suits_the_model(collapse, supervised, n_topics, topics, expected):
-    kernel = Auto(collapse).chosen(ps.Model(n_topics, topics=topics), supervised)
+    corpus = ps.Corpus.from_counts(np.full((4, 10), 17))
+    kernel = Auto(collapse).chosen(ps.Model(n_topics, topics=topics), corpus, 20 * supervised)
     assert type(kernel).__name__ == expected
     assert kernel.partial == (collapse == "partial" or topics == "spike_slab")
     assert kernel.responses or not supervised
