@@ -14,6 +14,7 @@ COMMANDS = {
     "predict": ("plugsamp.commands.predict", "predict new documents with a saved model"),
     "evaluate": ("plugsamp.commands.evaluate", "score a saved model on documents with known responses"),
     "convert": ("plugsamp.commands.convert", "write a corpus in another format"),
+    "cite": ("plugsamp.commands.cite", "the papers behind what a run used"),
     "plugins": (
         "plugsamp.commands.plugins",
         "list the installed losses, kernels, priors, readers, backends",

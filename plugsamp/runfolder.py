@@ -147,10 +147,10 @@ def write_weights(path, outputs, columns, eta) -> None:
                 writer.writerow([output, column, *(repr(float(v)) for v in numbers)])
 
 
-def write_predictions(path, **table) -> None:
-    """predictions.csv: the table of `prediction_rows`."""
+def write_predictions(path, *table, **more) -> None:
+    """predictions.csv: the table that `prediction_rows` makes of the other arguments."""
     with open(path, "w", newline="", encoding="utf-8", errors="backslashreplace") as file:
-        write_table(file, *prediction_rows(**table))
+        write_table(file, *prediction_rows(*table, **more))
 
 
 def write_table(file, columns, rows) -> None:

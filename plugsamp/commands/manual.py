@@ -49,8 +49,7 @@ def page(command, arguments: list[str]) -> str:
             value = "(needed)" if current is None and option.required else shown(current)
             head = f"  {group}.{option.name}={value}"
             parts.append("  " + _wrap(head, texts.get(option.name, ""), width))
-    if command.groups:
-        parts.append("")
+    parts += [""] * bool(command.groups)
     for title, entries in documented(command.config):
         parts.append(title)
         for key, comment in entries:
