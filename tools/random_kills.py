@@ -4,8 +4,8 @@
     python tools/random_kills.py --kills 100 --kill any backend=processes backend.workers=2
 
 A run that nothing stops comes first. Then, as often as asked, a run of the same configuration is started,
-killed with SIGKILL at a random moment of its sampling, and resumed to its end; now and then the resumed one is
-killed too. Counted are
+killed with SIGKILL at a random moment of its sampling, and resumed to its end; now and then the resumed one
+is killed too. Counted are
 
     ended     nothing of the run is left after 5 seconds; where a worker was killed, the parent said so
     equal     the files of the resumed run are those of the run that was not stopped, times apart
