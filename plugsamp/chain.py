@@ -21,7 +21,7 @@ from plugsamp.checks import whole
 from plugsamp.columns import Columns
 from plugsamp.corpus import Corpus
 from plugsamp.design import Design, Fixed
-from plugsamp.errors import ApproximationWarning, InputWarning
+from plugsamp.errors import ApproximationWarning, InputWarning, NonFinite
 from plugsamp.kernels.base import Kernel, responsive_kernels
 from plugsamp.learning import draw_priors
 from plugsamp.model import Model
@@ -38,10 +38,6 @@ log = logging.getLogger(__name__)
 
 #: The token kernels hold weights in single precision.
 LARGEST_WEIGHT = 1e37
-
-
-class NonFinite(FloatingPointError):
-    """A quantity of the chain became NaN or infinite; the message names it and the sweep."""
 
 
 @dataclass(frozen=True)
@@ -225,7 +221,7 @@ class Chain:
                 tokens = slice(state.offsets[first], state.offsets[last])
                 rng = stream(self.seed, Purpose.START, 0, block)
                 state.z[tokens] = rng.integers(0, state.n_topics, tokens.stop - tokens.start, dtype=np.uint16)
-            self._refresh_all()
+            self.refresh()
         else:
             self.set_state(z=init)
 
@@ -258,13 +254,43 @@ class Chain:
             state.renewed()
         if eta is not None:
             state.eta[:] = eta
-        self._refresh_all()
+        self.refresh()
 
-    def _refresh_all(self) -> None:
+    def refresh(self, inclusion: bool = True) -> None:
+        """Make anew what follows from the state; with `inclusion`, which words the topics have, too."""
         self.state.recount()
         self._spread_weights()
         if self.kernel.partial:
-            self._draw_phi(self.sweep)
+            self._draw_phi(self.sweep, inclusion)
+
+    def save(self, path, overwrite: bool = False):
+        """Write the chain as it is into a folder, from which `load` takes it up to the bit.
+
+        Parameters
+        ----------
+        path : path-like
+        overwrite : bool
+            Replace a saved chain that is there.
+        """
+        from plugsamp.checkpoint.chains import save_chain
+
+        return save_chain(self, path, overwrite)
+
+    def load(self, path) -> Chain:
+        """Put this chain where one of the same corpus, model, kernel and seed was when it was saved.
+
+        It goes on as that one would have, to the bit; the backend may be another. `kappa` and `omega` are
+        drawn by its next sweep.
+
+        Raises
+        ------
+        StorageError
+            A folder that is damaged or newer, or holds another chain; the message names what differs.
+        """
+        from plugsamp.checkpoint.chains import load_chain
+
+        load_chain(self, path)
+        return self
 
     def close(self) -> None:
         """End the worker processes, where there are some; a further `run` starts them again."""
@@ -317,20 +343,24 @@ class Chain:
                 raise NonFinite(f"sweep {sweep}: the loss's {name} of an output is not a finite number")
 
     def _sample_documents(self, sweep: int) -> list:
-        if self.phases.division is not None:
-            return adlda.sample(self.work, self.phases, sweep)
-        if self.phases.sampler.word_tables:
-            self.work.run("tables", sweep, self.phases.n_word_blocks)
-        reports = self.work.run("documents", sweep, self.phases.n_document_blocks)
+        try:
+            if self.phases.division is not None:
+                return adlda.sample(self.work, self.phases, sweep)
+            if self.phases.sampler.word_tables:
+                self.work.run("tables", sweep, self.phases.n_word_blocks)
+            reports = self.work.run("documents", sweep, self.phases.n_document_blocks)
+        except NonFinite as error:
+            raise NonFinite(f"sweep {sweep}: {error}") from None
         if self.kernel.partial:
             self.state.leave_counts()
         return reports
 
-    def _draw_phi(self, sweep: int) -> None:
+    def _draw_phi(self, sweep: int, inclusion: bool = True) -> None:
         state, phases, run = self.state, self.phases, self.work.run
         if state.masked:
             run("counts", sweep, phases.n_word_blocks)
-            run("inclusion", sweep, phases.n_topic_groups)
+            if inclusion:
+                run("inclusion", sweep, phases.n_topic_groups)
         lazy = state.lazy
         if lazy is not None:
             lazy.begin(stream_key(self.seed, Purpose.PHI, sweep, 2**31 + 1))

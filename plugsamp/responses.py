@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from plugsamp.errors import NonFinite
 from plugsamp.losses.base import BoundLoss, Loss
 from plugsamp.losses.coding import filled
 
@@ -59,6 +60,14 @@ class Responses:
         if self.any_missing:
             missing = self.missing[rows]
             kappa, omega = np.where(missing, 0.0, kappa), np.where(missing, 0.0, omega)
+        for name, values in (("kappa", kappa), ("omega", omega)):
+            finite = np.isfinite(values)
+            if not finite.all():
+                d, c = np.argwhere(~finite)[0]
+                raise NonFinite(
+                    f"{name} of document {d + (rows.start or 0)}, output {c} is {values[d, c]}, drawn by "
+                    f"{self.loss!r} at f = {f[d, c]:g}"
+                )
         return kappa, omega
 
     def statistics(self, f: np.ndarray, rng, rows: slice = _ALL) -> np.ndarray:

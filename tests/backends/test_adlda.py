@@ -219,3 +219,20 @@ def test_boundaries():
     assert adlda._even(np.array([0, 100, 101, 102]), 3).tolist() == [0, 1, 2, 3]
     assert adlda._even(np.array([0, 1]), 3).tolist()[0::3] == [0, 1]
     assert adlda._even(np.array([0, 0, 0, 0]), 2).tolist()[0::2] == [0, 3]
+
+
+@pytest.mark.parametrize("scheme", adlda.SCHEMES)
+@pytest.mark.parametrize("name", ["dense", "sparse", "composed"])
+def test_a_saved_chain_goes_on_as_it_would_have(name, scheme, corpus, small_blocks, tmp_path, caplog):
+    kernel, loss = KERNELS[name]
+
+    def make(groups=3):
+        return ps.Chain(corpus, model(loss), kernel, InGroups(groups, scheme), seed=2)
+
+    whole = make().run(3)
+    whole.save(tmp_path / "saved")
+    again = make().load(tmp_path / "saved")
+    assert not caplog.records
+    assert (whole.run(3).z == again.run(3).z).all()
+    make(4).load(tmp_path / "saved")
+    assert "3 groups of documents by " in caplog.text and "4 groups" in caplog.text
