@@ -1,7 +1,8 @@
 """Which token kernel gets furthest in the same CPU time: what `kernel=auto` goes by.
 
 python tools/kernel_choice.py [--topics 20 100 250 1000] [--outputs 0 1 2 20 90] [--lengths 10 170 1000]
-                              [--tokens 100000] [--seconds 1.0] [--csv FILE] [--smoke]
+                              [--tokens 100000] [--words 10000] [--seconds 1.0] [--collapse full partial]
+                              [--late] [--csv FILE] [--smoke]
 python tools/kernel_choice.py --data DIR [--topics 100 250 400]
 
 Documents are made up: words of a few themes each, and labels that go with the first of them, an output a
@@ -13,8 +14,8 @@ and responses) that the best one had after half of the time, as a part of the ti
 needed ("-": not within the cell's time; where dense is not there in time, its whole time counts and
 ratios are upper limits).
 
-With --data, 20ng_counts below DIR with its 20 classes instead, and the test accuracy of the chains' latest
-draws at marks of CPU time.
+With --data, 20ng_counts below DIR: without labels the same (--outputs 0); with its 20 classes (--outputs 20)
+the test accuracy of the chains' latest draws at marks of CPU time.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from tools.bench_kernels import corpus as themed
 
 START = 15
+HEADER = "topics outputs length collapse  best            of dense (ns a token)"
 
 
 def kernels(collapse: str, supervised: bool) -> dict:
@@ -60,12 +62,13 @@ def kernels(collapse: str, supervised: bool) -> dict:
     return made
 
 
-def documents(n_tokens: int, length: int, n_outputs: int) -> ps.Corpus:
-    """Made-up documents of about this length with an output a label."""
-    plain = themed(n_tokens, 0, length=length)
+def documents(n_tokens: int, length: int, n_outputs: int, n_words: int) -> ps.Corpus:
+    """Made-up documents of this length with an output a label."""
+    n_tokens = max(n_tokens, 100 * length)
+    plain = themed(n_tokens, 0, n_words, length)
     if not n_outputs:
         return plain
-    first = themed(n_tokens, 50, length=length).responses.astype(int)
+    first = themed(n_tokens, 50, n_words, length).responses.astype(int)
     labels = (first[:, None] % max(n_outputs, 2) == np.arange(n_outputs)).astype(int)
     return ps.Corpus(plain.words, plain.offsets, n_words=plain.n_words, responses=labels)
 
@@ -110,18 +113,19 @@ def model_of(n_topics: int, supervised: bool) -> ps.Model:
     )
 
 
-def start(data, model, collapse: str):
+def start(data, model, late: bool):
     """(z, eta) that all candidates start from."""
-    if collapse == "partial":
-        chain = ps.Chain(data, model, "dense").run(START)
+    if late:
+        kernel = ps.kernels.SparseLDA() if model.loss.unsupervised else ps.kernels.ComposedMH()
+        chain = ps.Chain(data, model, kernel).run(START)
         return chain.z, chain.eta
     z = np.random.default_rng(0).integers(0, model.n_topics, data.n_tokens)
     return z, None
 
 
-def race(data, model, collapse: str, seconds: float) -> dict[str, Racer]:
+def race(data, model, collapse: str, seconds: float, late: bool = False) -> dict[str, Racer]:
     """All candidates, in turns, until each has had its seconds."""
-    z, eta = start(data, model, collapse)
+    z, eta = start(data, model, late or collapse == "partial")
     supervised = not model.loss.unsupervised
     racers = {label: Racer(data, model, k, z, eta) for label, k in kernels(collapse, supervised).items()}
     while True:
@@ -152,58 +156,72 @@ def outcome(racers: dict[str, Racer], n_tokens: int, seconds: float) -> list[dic
 
 
 def made_up(given, writer) -> None:
-    print("topics outputs length collapse  best            of dense (ns a token)")
+    """Every cell of made-up documents."""
+    print(HEADER)
     for length in given.lengths:
         for n_outputs in given.outputs:
-            data = documents(given.tokens, length, n_outputs)
+            data = documents(given.tokens, length, n_outputs, given.words)
             for n_topics in given.topics:
-                seconds = given.seconds * (n_topics / 100) ** 0.6
-                model = model_of(n_topics, n_outputs > 0)
-                for collapse in ("full", "partial"):
-                    rows = outcome(race(data, model, collapse, seconds), data.n_tokens, seconds)
-                    cell = {
-                        "topics": n_topics, "outputs": n_outputs, "length": length, "collapse": collapse
-                    }  # fmt: skip
-                    for row in rows:
-                        writer.writerow({**cell, **row})
-                    best = min(rows, key=lambda row: row["of_dense"])
-                    shown = "  ".join(
-                        f"{r['kernel']} {'-' if math.isinf(r['of_dense']) else format(r['of_dense'], '.2f')} "
-                        f"({r['ns_token']:.0f})"
-                        for r in rows
-                    )
-                    print(
-                        f"{n_topics:6} {n_outputs:7} {length:6} {collapse:8}  {best['kernel']:15} {shown}",
-                        flush=True,
-                    )
+                for collapse in given.collapse:
+                    cell(data, n_topics, n_outputs, length, collapse, given, writer)
 
 
 def newsgroups(given, writer) -> None:
-    from plugsamp.keeper import PosteriorKeeper
+    """20 newsgroups without labels, by log joint; with them, by test accuracy."""
     from tools.reproduce.study import Context
 
+    print(HEADER)
     for n_topics in given.topics:
         setup = Context(Path(), given.data).experiment("20ng_dense", f"n_topics={n_topics}")
-        marks = [m * (n_topics / 100) ** 0.6 for m in (2.0, 4.0, 8.0)]
-        for collapse in ("full", "partial"):
-            z, eta = start(setup.train, setup.model, collapse)
-            for label, kernel in kernels(collapse, True).items():
-                racer = Racer(setup.train, setup.model, kernel, z, eta)
-                for mark in marks:
-                    keeper = PosteriorKeeper(racer.chain)
-                    while racer.seconds < mark:
-                        racer.step()
-                        if racer.seconds > 0.75 * mark:
-                            keeper.keep()
-                    row = {
-                        "topics": n_topics, "outputs": 20, "length": 173, "collapse": collapse,
-                        "kernel": label,
-                        "seconds": racer.seconds, "sweeps": len(racer.curve),
-                        "accuracy": setup.score(keeper.predictor()),
-                        "log_joint_token": racer.curve[-1][1] / setup.train.n_tokens,
-                    }  # fmt: skip
-                    writer.writerow(row)
-                    print("  ".join(f"{k} {_shown(v)}" for k, v in row.items()), flush=True)
+        length = round(setup.train.n_tokens / setup.train.n_documents)
+        for collapse in given.collapse:
+            if 0 in given.outputs:
+                cell(setup.train, n_topics, 0, length, collapse, given, writer)
+            if 20 in given.outputs:
+                accuracies(setup, n_topics, length, collapse, given, writer)
+
+
+def cell(data, n_topics: int, n_outputs: int, length: int, collapse: str, given, writer) -> None:
+    """Race in one cell; write its rows and print its line."""
+    seconds = given.seconds * (n_topics / 100) ** 0.6
+    racers = race(data, model_of(n_topics, n_outputs > 0), collapse, seconds, given.late)
+    rows = outcome(racers, data.n_tokens, seconds)
+    where = {"topics": n_topics, "outputs": n_outputs, "length": length, "collapse": collapse}
+    for row in rows:
+        writer({**where, **row})
+    best = min(rows, key=lambda row: row["of_dense"])
+    shown = "  ".join(
+        f"{r['kernel']} {'-' if math.isinf(r['of_dense']) else format(r['of_dense'], '.2f')} "
+        f"({r['ns_token']:.0f})"
+        for r in rows
+    )
+    print(f"{n_topics:6} {n_outputs:7} {length:6} {collapse:8}  {best['kernel']:15} {shown}", flush=True)
+
+
+def accuracies(setup, n_topics: int, length: int, collapse: str, given, writer) -> None:
+    """Test accuracy of each kernel at marks of CPU time."""
+    from plugsamp.keeper import PosteriorKeeper
+
+    marks = [given.seconds * m * (n_topics / 100) ** 0.6 for m in (3.0, 6.0, 12.0)]
+    z, eta = start(setup.train, setup.model, given.late or collapse == "partial")
+    for label, kernel in kernels(collapse, True).items():
+        if given.kernels and label not in given.kernels:
+            continue
+        racer = Racer(setup.train, setup.model, kernel, z, eta)
+        for mark in marks:
+            keeper = PosteriorKeeper(racer.chain)
+            while racer.seconds < mark:
+                racer.step()
+                if racer.seconds > 0.75 * mark:
+                    keeper.keep()
+            row = {
+                "topics": n_topics, "outputs": 20, "length": length, "collapse": collapse, "kernel": label,
+                "seconds": racer.seconds, "sweeps": len(racer.curve),
+                "accuracy": setup.score(keeper.predictor()),
+                "log_joint_token": racer.curve[-1][1] / setup.train.n_tokens,
+            }  # fmt: skip
+            writer(row)
+            print("  ".join(f"{k} {_shown(v)}" for k, v in row.items()), flush=True)
 
 
 def _shown(value) -> str:
@@ -217,6 +235,10 @@ def main() -> None:
     parser.add_argument("--lengths", type=int, nargs="+", default=[10, 170, 1000])
     parser.add_argument("--tokens", type=int, default=100_000)
     parser.add_argument("--seconds", type=float, default=1.0)
+    parser.add_argument("--words", type=int, default=10_000)
+    parser.add_argument("--collapse", nargs="+", default=["full", "partial"], choices=["full", "partial"])
+    parser.add_argument("--kernels", nargs="+", help="with --data: only these")
+    parser.add_argument("--late", action="store_true", help="from topics of 15 sweeps, whatever the collapse")
     parser.add_argument("--data", type=Path)
     parser.add_argument("--csv", type=Path, default=Path("kernel_choice.csv"))
     parser.add_argument("--smoke", action="store_true")
@@ -226,18 +248,28 @@ def main() -> None:
         given.tokens, given.seconds = 2000, 0.1
     if given.topics is None:
         given.topics = [20, 100, 250, 1000] if given.data is None else [100, 250, 400]
-    fields = ["topics", "outputs", "length", "collapse", "kernel"]
-    fields += (
-        ["seconds", "sweeps", "accuracy", "log_joint_token"]
-        if given.data
-        else ["ns_token", "sweeps", "of_dense"]
-    )
+    fields = [
+        "topics",
+        "outputs",
+        "length",
+        "collapse",
+        "kernel",
+        "ns_token",
+        "sweeps",
+        "of_dense",
+        "seconds",
+    ]
+    fields += ["accuracy", "log_joint_token"]
     with open(given.csv, "w", newline="", encoding="utf-8") as file, warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        writer = csv.DictWriter(file, fields, lineterminator="\n")
-        writer.writeheader()
+        table = csv.DictWriter(file, fields, lineterminator="\n")
+        table.writeheader()
+
+        def writer(row: dict) -> None:
+            table.writerow(row)
+            file.flush()
+
         (made_up if given.data is None else newsgroups)(given, writer)
-        file.flush()
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Tables and figures of the papers, made again.
 
-python -m tools.reproduce NAME ... [--out FOLDER] [--data DIR] [--smoke] [--seed N]
+python -m tools.reproduce NAME ... [--out FOLDER] [--data DIR] [--tokens N] [--smoke] [--seed N]
 python -m tools.reproduce --list
 python -m tools.reproduce --claims [NAME ...] [--out FOLDER]
 python -m tools.reproduce --redraw [NAME ...] [--out FOLDER]
@@ -31,6 +31,7 @@ def main(arguments=None) -> int:
     parser.add_argument("--out", type=Path, default=Path("reproduced"))
     parser.add_argument("--data", type=Path)
     parser.add_argument("--smoke", action="store_true")
+    parser.add_argument("--tokens", type=int, help="of larger corpora, random documents of so many tokens")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--list", action="store_true", help="names and what they show")
     parser.add_argument("--claims", action="store_true", help="print what the papers say and what came out")
@@ -57,7 +58,7 @@ def main(arguments=None) -> int:
         for study in STUDIES.values():
             print(f"{study.name:22} {study.shows}")
         return 0
-    context = Context(given.out, given.data, given.smoke, given.seed)
+    context = Context(given.out, given.data, given.smoke, given.seed, given.tokens)
     for name in names:
         start = time.perf_counter()
         print(f"== {name}: {STUDIES[name].shows}")

@@ -17,7 +17,7 @@ PRIORS = {"normal": (), "horseshoe": ("weights=horseshoe", "~weights.variance")}
 
 def priors(context: Context):
     """Accuracy of normal and horseshoe, joint and two-step, and of MedLDA's loss, against K."""
-    for n_topics in context.size((20, 50, 100), (5,)):
+    for n_topics in context.size((20, 100), (5,)):
         for prior, overrides in PRIORS.items():
             for supervised in ("joint", "two_step"):
                 setup = context.experiment("20ng_probit", f"n_topics={n_topics}", *overrides)

@@ -44,7 +44,7 @@ def by_alpha(context: Context):
         found = _speed_up(corpus, times_k / n_topics, n_topics, context)
         yield {"varied": "alpha", "value": times_k / n_topics, "topics": n_topics, **found}
     rng = np.random.default_rng(context.seed)
-    for n in context.size((400, 800, 1500), (40, 80)):
+    for n in (corpus.n_documents // 4, corpus.n_documents // 2, corpus.n_documents):
         some = corpus.take(np.sort(rng.choice(corpus.n_documents, n, replace=False)))
         found = _speed_up(some, 2 / n_topics, n_topics, context)
         yield {"varied": "documents", "value": n, "topics": n_topics, **found}
@@ -108,7 +108,7 @@ def same_draws(context: Context):
         keep = wanted > 0
         p = stats.chisquare(observed[keep], wanted[keep] * observed[keep].sum() / wanted[keep].sum()).pvalue
         for seed in range(context.size(3, 2)):
-            fitted = ps.fit(train, model, kernel, sweeps=context.size(60, 3), seed=seed)
+            fitted = ps.fit(train, model, kernel, sweeps=context.size(40, 3), seed=seed)
             yield {
                 "kernel": label, "seed": seed, "draws": n_draws, "p": float(p),
                 "perplexity": document_completion(fitted.predictor, held_out).perplexity,

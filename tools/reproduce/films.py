@@ -49,7 +49,7 @@ def validation(context: Context):
     """Accuracy over five folds with topics and columns, against K."""
     corpus = films(context)
     fold = np.random.default_rng(context.seed).permutation(corpus.n_documents) % FOLDS
-    for n_topics in context.size((10, 20, 40), (4,)):
+    for n_topics in context.size((10, 40), (4,)):
         for prior in PRIORS:
             for supervised in ("joint", "two_step"):
                 start = time.process_time()
@@ -58,7 +58,7 @@ def validation(context: Context):
                     train, test = corpus.take(fold != number), corpus.take(fold == number)
                     fitted = ps.fit(
                         train, probit(n_topics, prior), covariates=columns(context), supervised=supervised,
-                        sweeps=context.size(100, 4), thin=2, seed=context.seed + number,
+                        sweeps=context.size(80, 4), thin=2, seed=context.seed + number,
                     )  # fmt: skip
                     scores.append(float(np.mean(fitted.predictor.predict(test).labels == test.responses)))
                 yield {

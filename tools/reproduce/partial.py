@@ -15,19 +15,13 @@ ALPHA, BETA = 0.1, 0.01
 
 
 def inefficiency(context: Context):
-    """L/ESS of cells of Θ and Φ that are large at the start, from the same z: collapsed and sparse PC-LDA.
-
-    Of nips 400 documents.
-    """
+    """L/ESS of cells of Θ and Φ that are large at the start, from the same z: collapsed and sparse PC-LDA."""
     for name in context.size(("kos", "nips"), ("kos",)):
         corpus = context.unsupervised(name)
-        if context.real and name == "nips":
-            chosen = np.random.default_rng(context.seed).choice(corpus.n_documents, 400, replace=False)
-            corpus = corpus.take(np.sort(chosen))
         for n_topics in context.size((20, 100), (5,)):
             model = ps.Model(n_topics, ALPHA, BETA)
             burnt = ps.Chain(corpus, model, ps.kernels.SparseLDA(), seed=context.seed).run(
-                context.size(500, 20)
+                context.size(200, 20)
             )
             z = burnt.z
             rng = np.random.default_rng(context.seed)
@@ -39,7 +33,7 @@ def inefficiency(context: Context):
             for label, kernel in (("collapsed", ps.kernels.Dense()), ("partial", ps.kernels.SparsePCLDA())):
                 chain = ps.Chain(corpus, model, kernel, seed=context.seed, init=z)
                 draws = {"theta": [], "phi": []}
-                for _ in chain.sweeps(context.size(1000, 12)):
+                for _ in chain.sweeps(context.size(400, 12)):
                     doc, words = chain.counts.doc_topic, chain.phi_mean()
                     n = np.diff(corpus.offsets)
                     draws["theta"].append(

@@ -26,7 +26,7 @@ def priors(context: Context):
                 for label, kernel in PAIR.items()
             }
             for chain in chains.values():
-                chain.run(context.size(100, 3))
+                chain.run(context.size(50, 3))
             times = {label: [] for label in chains}
             for _ in range(context.size(9, 2)):
                 for label, chain in chains.items():
@@ -77,11 +77,11 @@ def modes(context: Context):
     """Where chains of either collapse end up from the same random topics: log posterior and sparsity."""
     corpus = context.unsupervised("kos")
     for n_topics in context.size((20, 100), (5,)):
-        for seed in range(context.seed, context.seed + context.size(3, 2)):
+        for seed in range(context.seed, context.seed + context.size(2, 2)):
             z = np.random.default_rng(seed).integers(0, n_topics, corpus.n_tokens)
             for label, kernel in PAIR.items():
                 chain = ps.Chain(corpus, ps.Model(n_topics, ALPHA, BETA), kernel(), seed=seed, init=z)
-                for sweep in context.size((10, 30, 100, 200, 300, 400), (2, 4)):
+                for sweep in context.size((5, 10, 20, 50, 100, 200), (2, 4)):
                     chain.run(sweep - chain.sweep)
                     filled = sparsity(chain.counts.doc_topic, chain.counts.topic_word)
                     yield {
@@ -134,7 +134,7 @@ def spike_slab(context: Context):
             prior = ps.topics.SpikeSlab(share) if share < 1 else ps.topics.Dirichlet()
             model = ps.Model(n_topics, ALPHA, BETA, topics=prior)
             fitted = ps.fit(
-                corpus, model, "sparse_pc", sweeps=context.size(120, 4), thin=5, seed=context.seed
+                corpus, model, "sparse_pc", sweeps=context.size(100, 4), thin=5, seed=context.seed
             )
             chain, zeros = fitted.chain, []
             for _ in chain.sweeps(context.size(10, 2)):

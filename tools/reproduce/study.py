@@ -82,6 +82,8 @@ class Context:
         Where CSV and pictures go.
     data : Path or None
         The folder of corpora; without one they are simulated.
+    tokens : int or None
+        Of larger training corpora so many, in random documents, and as large a part of the test documents.
     smoke : bool
         Tiny sizes: whether everything runs, not what comes out.
     seed : int
@@ -91,6 +93,7 @@ class Context:
     data: Path | None = None
     smoke: bool = False
     seed: int = 0
+    tokens: int | None = None
 
     @property
     def real(self) -> bool:
@@ -102,7 +105,20 @@ class Context:
             return simulated(name, self.seed)
         if name == "20ng_counts":
             return self.experiment("20ng_dense").train
-        return uci(self.data / "uci", name)
+        return self._part(uci(self.data / "uci", name))
+
+    def _part(self, train, test=None):
+        """A random part of them, where they have more tokens than are wanted."""
+        share = 1.0 if self.tokens is None else self.tokens / train.n_tokens
+        if share < 1:
+            rng = np.random.default_rng(self.seed)
+            train, test = (
+                c
+                if c is None
+                else c.take(np.sort(rng.permutation(c.n_documents)[: int(share * c.n_documents)]))
+                for c in (train, test)
+            )
+        return train if test is None else (train, test)
 
     def experiment(self, name: str, *overrides: str) -> Setup:
         """An experiment of conf/experiment with overrides; its corpus is simulated where there is no data."""
@@ -112,7 +128,7 @@ class Context:
         chosen = {g: hydra_source.object_of(g, config[g]) for g in hydra_source.CONFIG_GROUPS}
         model = run_fit.check(settings, chosen)
         if self.real:
-            train, test = _read(chosen["corpus"])
+            train, test = self._part(*_read(chosen["corpus"]))
         else:
             train, test = simulated_split("20ng_counts", self.seed, of_loss(model.loss))
         return Setup(train, test, model, chosen["kernel"], settings)
