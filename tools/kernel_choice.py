@@ -172,7 +172,9 @@ def newsgroups(given, writer) -> None:
 
     print(HEADER)
     for n_topics in given.topics:
-        setup = Context(Path(), given.data).experiment("20ng_dense", f"n_topics={n_topics}")
+        setup = Context(Path(), given.data, tokens=given.tokens).experiment(
+            "20ng_dense", f"n_topics={n_topics}"
+        )
         length = round(setup.train.n_tokens / setup.train.n_documents)
         for collapse in given.collapse:
             if 0 in given.outputs:
@@ -233,7 +235,7 @@ def main() -> None:
     parser.add_argument("--topics", type=int, nargs="+")
     parser.add_argument("--outputs", type=int, nargs="+", default=[0, 1, 2, 20, 90])
     parser.add_argument("--lengths", type=int, nargs="+", default=[10, 170, 1000])
-    parser.add_argument("--tokens", type=int, default=100_000)
+    parser.add_argument("--tokens", type=int, help="100,000 made-up ones, or all of the data")
     parser.add_argument("--seconds", type=float, default=1.0)
     parser.add_argument("--words", type=int, default=10_000)
     parser.add_argument("--collapse", nargs="+", default=["full", "partial"], choices=["full", "partial"])
@@ -246,6 +248,8 @@ def main() -> None:
     if given.smoke:
         given.topics, given.outputs, given.lengths = [4], [0, 2], [10]
         given.tokens, given.seconds = 2000, 0.1
+    if given.tokens is None and given.data is None:
+        given.tokens = 100_000
     if given.topics is None:
         given.topics = [20, 100, 250, 1000] if given.data is None else [100, 250, 400]
     fields = [

@@ -8,17 +8,20 @@ from plugsamp.kernels.dense import Dense
 from plugsamp.kernels.presets import SparsePCLDA
 from plugsamp.kernels.sparse import SparseLDA
 
-#: Topics up to which the dense kernel is the quickest to the same accuracy; with the topics a variable it has
-#: no exponentials to share and gives way earlier.
-DENSE, DENSE_PARTIAL = 256, 100
+#: Topics up to which the dense kernel is the quickest to the same log joint (`tools/kernel_choice.py`).
+DENSE = 400
+
+#: Outputs a token of a document at which the dense kernel takes twice the time: for each topic that a
+#: document meets it makes a row of K sums over outputs, and short documents do not get to use it again.
+OUTPUTS = 5.0
 
 
 class Auto(Kernel):
     """The quickest exact kernel for the model and the corpus, as measured (README, Kernels).
 
     Without responses SparseLDA, or sparse PC-LDA where the topics are a variable. With responses the dense
-    kernel up to some hundred topics, and the composed one beyond. The chain, the log and metrics.json say
-    which it is.
+    kernel up to some hundred topics, fewer where documents are short and outputs many; beyond, two draws of
+    the proposal ``sparse``. The chain, the log and metrics.json say which it is.
 
     Parameters
     ----------
@@ -38,9 +41,10 @@ class Auto(Kernel):
             collapse = "partial" if model.topics.needs_phi else "full"
         if not n_outputs:
             return SparsePCLDA() if collapse == "partial" else SparseLDA()
-        if model.n_topics <= (DENSE_PARTIAL if collapse == "partial" else DENSE):
+        length = max(corpus.n_tokens, 1) / corpus.n_documents
+        if model.n_topics * (1.0 + n_outputs / (OUTPUTS * length)) <= DENSE:
             return Dense(collapse)
-        return ComposedMH(collapse=collapse)
+        return ComposedMH(["sparse"], steps=2, collapse=collapse)
 
     def sampler(self, state):
         raise TypeError("kernel=auto stands for another kernel: take Auto().chosen(model, corpus, n_outputs)")

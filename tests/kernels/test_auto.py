@@ -29,6 +29,23 @@ def test_the_choice_suits_the_model(collapse, supervised, n_topics, topics, expe
     assert kernel.responses or not supervised
 
 
+@pytest.mark.parametrize(
+    "n_topics, n_outputs, length, dense",
+    [
+        (350, 1, 170, True),
+        (350, 20, 170, True),
+        (450, 1, 170, False),
+        (350, 90, 10, False),
+        (100, 90, 10, True),
+        (350, 90, 1000, True),
+    ],
+)
+def test_with_responses_topics_outputs_and_lengths_decide(n_topics, n_outputs, length, dense):
+    corpus = ps.Corpus.from_counts(np.full((4, 10), length // 10))
+    kernel = Auto().chosen(ps.Model(n_topics), corpus, n_outputs)
+    assert isinstance(kernel, ps.kernels.Dense if dense else ps.kernels.ComposedMH)
+
+
 def test_a_chain_works_with_the_choice_and_says_so(caplog):
     corpus = ps.Corpus.from_counts(np.random.default_rng(0).poisson(1.0, (20, 9)), responses=["a", "b"] * 10)
     with caplog.at_level(logging.INFO):
