@@ -8,8 +8,9 @@ from plugsamp.kernels.dense import Dense
 from plugsamp.kernels.presets import SparsePCLDA
 from plugsamp.kernels.sparse import SparseLDA
 
-#: Topics up to which the dense kernel is the quickest to the same log joint (`tools/kernel_choice.py`).
-DENSE = 400
+#: Topics up to which the dense kernel is the quickest to the same log joint (`tools/kernel_choice.py`), with
+#: responses; and without, where the topics are a variable.
+DENSE, DENSE_PLAIN = 400, 1000
 
 #: Outputs a token of a document at which the dense kernel takes twice the time: for each topic that a
 #: document meets it makes a row of K sums over outputs, and short documents do not get to use it again.
@@ -19,9 +20,10 @@ OUTPUTS = 5.0
 class Auto(Kernel):
     """The quickest exact kernel for the model and the corpus, as measured (README, Kernels).
 
-    Without responses SparseLDA, or sparse PC-LDA where the topics are a variable. With responses the dense
-    kernel up to some hundred topics, fewer where documents are short and outputs many; beyond, two draws of
-    the proposal ``sparse``. The chain, the log and metrics.json say which it is.
+    Without responses SparseLDA; where the topics are a variable the dense kernel up to a thousand of them,
+    and sparse PC-LDA beyond. With responses the dense kernel up to some hundred topics, fewer where documents
+    are short and outputs many; beyond, two draws of the proposal ``sparse``. The chain, the log and
+    metrics.json say which it is.
 
     Parameters
     ----------
@@ -40,7 +42,9 @@ class Auto(Kernel):
         if collapse == "auto":
             collapse = "partial" if model.topics.needs_phi else "full"
         if not n_outputs:
-            return SparsePCLDA() if collapse == "partial" else SparseLDA()
+            if collapse == "full":
+                return SparseLDA()
+            return Dense(collapse) if model.n_topics <= DENSE_PLAIN else SparsePCLDA()
         length = max(corpus.n_tokens, 1) / corpus.n_documents
         if model.n_topics * (1.0 + n_outputs / (OUTPUTS * length)) <= DENSE:
             return Dense(collapse)

@@ -13,8 +13,9 @@ from plugsamp.kernels import Auto
     "collapse, supervised, n_topics, topics, expected",
     [
         ("auto", False, 5, "dirichlet", "SparseLDA"),
-        ("partial", False, 5, "dirichlet", "SparsePCLDA"),
-        ("auto", False, 5, "spike_slab", "SparsePCLDA"),
+        ("partial", False, 5, "dirichlet", "Dense"),
+        ("partial", False, 2000, "dirichlet", "SparsePCLDA"),
+        ("auto", False, 5, "spike_slab", "Dense"),
         ("auto", True, 50, "dirichlet", "Dense"),
         ("auto", True, 400, "dirichlet", "ComposedMH"),
         ("partial", True, 50, "dirichlet", "Dense"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import plugsamp as ps
 from tools.reproduce.claims import Claim, pick, span, value
-from tools.reproduce.study import Context, Study, series
+from tools.reproduce.study import Context, Study, log_axis, series
 
 THREE = ["word", "doc", "exp"]
 SETS = {
@@ -40,7 +40,8 @@ def draw_proposals(rows, figure):
     for axes, y in zip(figure.subplots(1, 2), ("accuracy", "cpu_seconds"), strict=True):
         for label, (xs, ys) in series(rows, "topics", y, "proposals").items():
             axes.plot(xs, ys, "o-", label=label)
-        axes.set(xlabel="topics K", xscale="log", ylabel=y.replace("_", " "), ylim=(0, None))
+        axes.set(xlabel="topics K", ylabel=y.replace("_", " "), ylim=(0, None))
+        log_axis(axes, [row["topics"] for row in rows])
     figure.axes[0].legend(fontsize="small")
 
 

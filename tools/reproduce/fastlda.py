@@ -8,7 +8,7 @@ import numpy as np
 
 import plugsamp as ps
 from tools.reproduce.claims import Claim, pick, value
-from tools.reproduce.study import Context, Study, series
+from tools.reproduce.study import Context, Study, log_axis, series
 
 BOUNDS = ("2-2-inf", "3-3-3")
 BETA = 0.01
@@ -57,10 +57,10 @@ def draw_speed(rows, figure):
             [r for r in rows if r["corpus"] == name], "topics", "speed_up", "kernel"
         ).items():
             axes.plot(x, y, "o-", label=label)
-        axes.set(xscale="log", xlabel="topics K", title=name)
-        axes.axhline(1, color="0.7", lw=0.8)
+        axes.set(xlabel="topics K", title=name, ylim=(0, None))
+        log_axis(axes, [row["topics"] for row in rows])
     figure.axes[0].set_ylabel("speed-up over dense, both vectorised")
-    figure.axes[0].legend(fontsize="small")
+    figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
 
 
 def visits(context: Context):
@@ -106,7 +106,8 @@ def draw_visits(rows, figure):
                 "o-",
                 label=f"{row['corpus']} {row['bound']}",
             )
-    right.set(xlabel="topics visited, %", ylabel=f"Z_k / Z at K = {largest}", yscale="log", xscale="log")
+    right.set(xlabel="topics visited, %", ylabel=f"Z_k / Z at K = {largest}", yscale="log")
+    log_axis(right, SHARES)
     right.legend(fontsize="small")
 
 

@@ -12,7 +12,7 @@ import plugsamp as ps
 from plugsamp.diagnostics import sparsity
 from plugsamp.perplexity import document_completion
 from tools.reproduce.claims import Claim, pick
-from tools.reproduce.study import Context, Study, series
+from tools.reproduce.study import Context, Study, log_axis, series
 
 BETA = 0.01
 
@@ -57,7 +57,7 @@ def draw_by_alpha(rows, figure):
         axes.axhline(1, color="0.7", lw=0.8)
         axes.set(xlabel=what, ylim=(0, None))
         if what == "alpha":
-            axes.set_xscale("log")
+            log_axis(axes, [row["value"] for row in here])
     figure.axes[0].set_ylabel(f"speed-up over dense, K = {rows[0]['topics']}")
 
 

@@ -10,7 +10,7 @@ import plugsamp as ps
 from plugsamp.keeper import PosteriorKeeper
 from plugsamp.second_step import SecondStep
 from tools.reproduce.claims import Claim, pick, span
-from tools.reproduce.study import Context, Study, series
+from tools.reproduce.study import Context, Study, log_axis, series
 
 BINARY, MULTICLASS = "paper003_20ng_binary", "paper003_20ng"
 
@@ -125,7 +125,8 @@ def draw_cost(rows, figure):
     ):
         for label, (xs, ys) in series(rows, "cost", y, "topics").items():
             axes.plot(xs, ys, "o-", label=f"K = {label}")
-        axes.set(xscale="log", xlabel="cost c", ylabel=y.replace("_", " "))
+        axes.set(xlabel="cost c", ylabel=y.replace("_", " "))
+        log_axis(axes, [row["cost"] for row in rows])
     figure.axes[2].set(ylim=(0, None))
     figure.axes[0].legend()
 
@@ -190,8 +191,10 @@ def draw_burn_in(rows, figure):
         for label, (xs, ys) in series(rows, "sweeps", y, "topics").items():
             axes.plot(xs, ys, "o-", label=f"K = {label}")
         axes.set(xlabel="sweeps of burn-in", ylabel=y.replace("_", " "))
+        marks = sorted({row["sweeps"] for row in rows})
         axes.set_xscale("symlog", linthresh=1)
-        axes.set_xlim(0, None)
+        axes.minorticks_off()
+        axes.set_xticks(marks, [str(mark) for mark in marks])
     figure.axes[0].set_ylabel("test accuracy of a single draw")
     figure.axes[0].legend()
 
@@ -241,7 +244,8 @@ def draw_alpha(rows, figure):
     for axes, c in zip(np.atleast_1d(figure.subplots(1, len(costs), sharey=True)), costs, strict=True):
         for label, (xs, ys) in series(pick(rows, cost=c), "alpha_sum", "test_accuracy", "topics").items():
             axes.plot(xs, ys, "o-", label=f"K = {label}")
-        axes.set(xscale="log", xlabel="sum of alpha", title=f"c = {c}")
+        axes.set(xlabel="sum of alpha", title=f"c = {c}")
+        log_axis(axes, [row["alpha_sum"] for row in rows])
     figure.axes[0].set_ylabel("test accuracy")
     figure.axes[0].legend()
 

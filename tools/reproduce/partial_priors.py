@@ -9,7 +9,7 @@ import numpy as np
 import plugsamp as ps
 from plugsamp.diagnostics import sparsity
 from tools.reproduce.claims import Claim, pick, span, value
-from tools.reproduce.study import Context, Study, series
+from tools.reproduce.study import Context, Study, log_axis, series
 
 ALPHA, BETA = 0.1, 0.01
 PAIR = {"sparse LDA": ps.kernels.SparseLDA, "sparse PC": ps.kernels.SparsePCLDA}
@@ -100,7 +100,8 @@ def draw_modes(rows, figure):
                 here = pick(rows, topics=n_topics, kernel=label)
                 for number, (xs, ys) in enumerate(series(here, "sweep", y, "seed").values()):
                     axes.plot(xs, ys, ".-", color=colour, label=label if not number else None)
-            axes.set(xlabel="sweep", ylabel=y.replace("_", " "), title=f"K = {n_topics}", xscale="log")
+            axes.set(xlabel="sweep", ylabel=y.replace("_", " "), title=f"K = {n_topics}")
+            log_axis(axes, [row["sweep"] for row in here])
     figure.axes[0].legend()
 
 

@@ -213,6 +213,14 @@ def series(rows, x: str, y: str, by: str) -> dict:
     return found
 
 
+def log_axis(axes, values) -> None:
+    """A logarithmic x axis with ticks at these values, as plain numbers."""
+    values = sorted(set(values))
+    axes.set_xscale("log")
+    axes.minorticks_off()
+    axes.set_xticks(values, [f"{v:g}" for v in values])
+
+
 @cache
 def uci(folder: Path, name: str) -> ps.Corpus:
     """A corpus in the UCI bag-of-words format."""
