@@ -5,6 +5,7 @@ from plugsamp._lazy import attach
 _MODULES = (
     "backends",
     "diagnostics",
+    "estimators",
     "kernels",
     "losses",
     "priors",
@@ -24,6 +25,9 @@ __getattr__, __dir__, __all__ = attach(
         "InputError": "plugsamp.errors",
         "Model": "plugsamp.model",
         "Predictor": "plugsamp.inference",
+        "SupervisedTopicClassifier": "plugsamp.estimators",
+        "SupervisedTopicRegressor": "plugsamp.estimators",
+        "TopicModel": "plugsamp.estimators",
         "fit": "plugsamp.fitting",
         "load_model": "plugsamp.models",
         "save_model": "plugsamp.models",

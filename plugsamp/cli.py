@@ -10,6 +10,10 @@ from importlib import import_module
 #: Command -> (module, one line). A command's module has `main(arguments) -> exit code`.
 COMMANDS = {
     "fit": ("plugsamp.commands.fit", "fit a supervised topic model and evaluate it"),
+    "predict": ("plugsamp.commands.predict", "predict new documents with a saved model"),
+    "evaluate": ("plugsamp.commands.evaluate", "score a saved model on documents with known responses"),
+    "convert": ("plugsamp.commands.convert", "write a corpus in another format"),
+    "cite": ("plugsamp.commands.cite", "the papers behind what a run used"),
     "plugins": (
         "plugsamp.commands.plugins",
         "list the installed losses, kernels, priors, readers, backends",
@@ -22,7 +26,8 @@ Examples:
   plugsamp fit n_topics=100 loss.cost=50 seed=1      any option is name=value
   plugsamp fit corpus=jsonl corpus.path=news.jsonl   your own documents
   plugsamp fit -m loss=none,hinge n_topics=20,50     a run for each combination
-  plugsamp fit --help                                every option
+  plugsamp predict model=FOLDER corpus=lines corpus.path=new.txt
+  plugsamp fit --help                                every option (likewise for the other commands)
 """
 
 

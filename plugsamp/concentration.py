@@ -49,6 +49,10 @@ class Concentration:
         object.__setattr__(self, "every", whole("every", self.every, 1))
 
     @property
+    def references(self) -> tuple[str, ...]:
+        return {"slice": ("neal2003",), "fixed_point": ("minka2000",)}.get(self.method, ())
+
+    @property
     def approximate(self) -> str | None:
         """What keeps the chain from a posterior, in words that follow the parameter; None: nothing does."""
         if self.method != "fixed_point":

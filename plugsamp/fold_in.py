@@ -115,7 +115,9 @@ class FoldIn:
         zbar = np.empty((n_documents, self.n_topics))
         for first in range(0, n_documents, _CHUNK):
             self._run(tokens, keys, first, min(first + _CHUNK, n_documents), zbar)
-        return zbar
+        # The compiled sums are in single precision.
+        total = zbar.sum(axis=1, keepdims=True)
+        return np.divide(zbar, total, out=zbar, where=total > 0)
 
     def draws(self, tokens: Tokens, first: int, last: int) -> np.ndarray:
         """The proportions at the end of each restart, float64 (R, last - first, K).

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -53,6 +54,8 @@ class Model:
     ValueError, TypeError
         For a parameter outside its range; the message names it.
     """
+
+    references: ClassVar[tuple[str, ...]] = ("blei2003",)
 
     n_topics: int
     alpha: float | np.ndarray = 0.1

@@ -44,6 +44,9 @@ class Option:
 class Configured:
     """The parameters of the constructor are the configuration: each is kept as an attribute of its name."""
 
+    #: What to cite: keys of `plugsamp.references`, or BibTeX entries of one's own.
+    references: typing.ClassVar[tuple[str, ...]] = ()
+
     def options(self) -> dict:
         """The constructor's arguments as plain values, from which the class makes an equal object."""
         names = list(inspect.signature(type(self)).parameters)

@@ -105,8 +105,20 @@ def write_weights(path, outputs, columns, eta) -> None:
                 writer.writerow([output, column, *(repr(float(v)) for v in numbers)])
 
 
-def write_predictions(
-    path,
+def write_predictions(path, **table) -> None:
+    """predictions.csv: the table of `prediction_rows`."""
+    with open(path, "w", newline="", encoding="utf-8", errors="backslashreplace") as file:
+        write_table(file, *prediction_rows(**table))
+
+
+def write_table(file, columns, rows) -> None:
+    """A table as CSV."""
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(rows)
+
+
+def prediction_rows(
     ids,
     truth,
     predicted,
@@ -119,15 +131,16 @@ def write_predictions(
     probabilities=None,
     class_names=None,
     intervals=None,
-) -> None:
-    """predictions.csv: a row a document, in the order of the corpus.
+    theta=None,
+):
+    """Column names, and a row a document, in the order of the corpus.
 
     Parameters
     ----------
     ids : sequence of str (D,)
     truth : ndarray (D,) or (D, C), or None
         As the user gave it; missing is an empty cell.
-    predicted : ndarray (D,) or (D, C)
+    predicted : ndarray (D,) or (D, C), or None
     scores : ndarray (D, S)
     score_names : sequence of str (S,)
     n_unknown : ndarray (D,) of int
@@ -140,6 +153,13 @@ def write_predictions(
     class_names : sequence of str (classes,)
     intervals : ndarray (D, C, 2), optional
         Lower and upper ends of the predicted values.
+    theta : ndarray (D, K), optional
+        Topic proportions.
+
+    Returns
+    -------
+    columns : list of str
+    rows : iterator of lists
     """
     columns = ["id", *_columns("true", truth, names), *_columns("predicted", predicted, names)]
     numbers = []
@@ -154,23 +174,24 @@ def write_predictions(
         numbers.append(probabilities)
     columns += [f"score_{name}" for name in score_names]
     numbers.append(scores)
+    if theta is not None:
+        columns += [f"topic_{k}" for k in range(theta.shape[1])]
+        numbers.append(theta)
     counts = [("n_known", n_known), ("n_unknown", n_unknown)]
     counts = [(name, values) for name, values in counts if values is not None]
     columns += [name for name, _ in counts]
     numbers = np.hstack(numbers)
-    with open(path, "w", newline="", encoding="utf-8", errors="backslashreplace") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(columns)
-        for d in range(len(ids)):
-            writer.writerow(
-                [
-                    ids[d],
-                    *_cells(truth, d),
-                    *_cells(predicted, d),
-                    *(repr(float(v)) for v in numbers[d]),
-                    *(int(values[d]) for _, values in counts),
-                ]
-            )
+    rows = (
+        [
+            ids[d],
+            *_cells(truth, d),
+            *_cells(predicted, d),
+            *(repr(float(v)) for v in numbers[d]),
+            *(int(values[d]) for _, values in counts),
+        ]
+        for d in range(len(ids))
+    )
+    return columns, rows
 
 
 def _columns(what: str, values, names) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -11,17 +12,15 @@ import pytest
 from plugsamp import hydra_source, registry
 from plugsamp.commands.fit import Settings
 from plugsamp.commands.hydra_app import compose
+from plugsamp.commands.settings import settings_of
 from plugsamp.model import Model
 
 README = (Path(__file__).resolve().parents[1] / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", README, re.M | re.S)
-COMMANDS = [
-    line
-    for kind, text in BLOCKS
-    if kind == "bash"
-    for line in text.splitlines()
-    if line.startswith("plugsamp fit")
-]
+LINES = [line for kind, text in BLOCKS if kind == "bash" for line in text.splitlines()]
+COMMANDS = [line for line in LINES if line.startswith("plugsamp fit")]
+#: Commands with a configuration of their own: module, and what the first lines of their tasks check.
+OTHERS = {name: f"plugsamp.commands.{name}" for name in ("predict", "evaluate", "convert")}
 
 
 def test_it_begins_with_the_two_commands():
@@ -64,6 +63,14 @@ def test_commands_compose(command):
     config = compose(arguments)
     made = {g: hydra_source.object_of(g, config[g]) for g in hydra_source.CONFIG_GROUPS}
     Model(**Settings.of(config).model_options(), loss=made["loss"], weights=made["weights"])
+
+
+@pytest.mark.parametrize("line", [line for line in LINES if line.split()[:2][-1] in OTHERS])
+def test_other_commands_compose(line):
+    _, name, *arguments = shlex.split(line)
+    config = compose(arguments, name)
+    hydra_source.object_of("corpus", config.corpus)
+    settings_of(import_module(OTHERS[name]).Settings, config)
 
 
 def test_folders_of_the_layout_are_there():

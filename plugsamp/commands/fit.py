@@ -5,17 +5,17 @@ from __future__ import annotations
 import contextlib
 import logging
 import secrets
-import sys
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
-from hydra.errors import HydraException
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
-from plugsamp import hydra_source, options, registry
+from plugsamp import hydra_source
 from plugsamp.commands import hydra_app
+from plugsamp.commands.command import Command
+from plugsamp.commands.settings import checked, settings_of
 from plugsamp.concentration import Concentration
 from plugsamp.covariates.options import Covariates
 from plugsamp.second_step import SecondStep
@@ -25,19 +25,7 @@ log = logging.getLogger(__name__)
 
 
 def main(arguments: list[str]) -> int:
-    if any(a in ("-h", "--help") for a in arguments):
-        from plugsamp.commands import manual
-
-        try:
-            page = manual.page([a for a in arguments if a not in ("-h", "--help")])
-        except (HydraException, *hydra_app.USER_ERRORS) as error:
-            if hydra_app.wants_traceback():
-                raise
-            print(f"plugsamp fit: {hydra_app.explain(error, arguments, 'config')}", file=sys.stderr)
-            return 2
-        print(page)
-        return 0
-    return hydra_app.run("fit", task, arguments)
+    return COMMAND.main(arguments)
 
 
 @dataclass
@@ -92,14 +80,13 @@ class Settings:
         for name in ("learn_alpha", "learn_beta", "start"):
             if isinstance(plain.get(name), str):
                 raise ValueError(f"{name} has options of its own: write {name}.method={plain[name]}")
-        own = {k: v for k, v in plain.items() if k not in hydra_source.CONFIG_GROUPS}
-        settings = cls(**_checked(cls, "", own, list(hydra_source.CONFIG_GROUPS)))
-        settings.predict = Predict(**_checked(Predict, "predict.", settings.predict))
-        settings.covariates = Covariates(**_checked(Covariates, "covariates.", settings.covariates))
+        settings = settings_of(cls, config)
+        settings.predict = Predict(**checked(Predict, "predict.", settings.predict))
+        settings.covariates = Covariates(**checked(Covariates, "covariates.", settings.covariates))
         settings.learn_alpha = _learning("learn_alpha", settings.learn_alpha)
         settings.learn_beta = _learning("learn_beta", {**settings.learn_beta, "symmetric": True})
-        settings.start = Start(**_checked(Start, "start.", settings.start))
-        settings.second_step = SecondStep(**_checked(SecondStep, "second_step.", settings.second_step))
+        settings.start = Start(**checked(Start, "start.", settings.start))
+        settings.second_step = SecondStep(**checked(SecondStep, "second_step.", settings.second_step))
         return settings
 
     def model_options(self) -> dict:
@@ -117,29 +104,11 @@ class Settings:
 
 
 def _learning(name: str, given: dict) -> Concentration:
-    values = _checked(Concentration, f"{name}.", given)
+    values = checked(Concentration, f"{name}.", given)
     try:
         return Concentration(**values)
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from None
-
-
-def _checked(cls, prefix: str, given: dict, others=()) -> dict:
-    valid = registry.options_of(cls, "fit")
-    listed = sorted([prefix + o for o in [*valid, *others]])
-    values = {}
-    for name, value in given.items():
-        if name not in valid:
-            raise ValueError(hydra_source.unknown_option(prefix + name, listed))
-        try:
-            values[name] = options.check(value, valid[name].type)
-        except TypeError:
-            wanted = options.describe(valid[name].type)
-            raise ValueError(f"{prefix}{name} must be {wanted}, not {value!r}") from None
-    absent = [name for name in valid if name not in values]
-    if absent:
-        raise ValueError(f"the option {prefix}{absent[0]} is missing; it must not be taken away")
-    return values
 
 
 def task(config: DictConfig) -> float | None:
@@ -181,3 +150,20 @@ def _write_config(config: DictConfig, seed: int, folder: Path) -> None:
     plain["seed"] = seed
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "config.yaml").write_text(OmegaConf.to_yaml(OmegaConf.create(plain)), encoding="utf-8")
+
+
+USAGE = """\
+plugsamp fit [OPTION=VALUE ...] [FLAG ...]
+
+Fit a supervised topic model by sampling, evaluate it on the test documents and write a run folder:
+model/, trace.csv, metrics.json, predictions.csv, topics.txt, config.yaml."""
+
+EXAMPLES = """\
+  plugsamp fit
+  plugsamp fit loss=hinge loss.cost=50 kernel=composed kernel.steps=6 n_topics=100 sweeps=60 seed=1
+  plugsamp fit corpus=jsonl corpus.path=news.jsonl
+  plugsamp fit experiment=20ng data_dir=/data
+  plugsamp fit -m n_topics=20,50,100 'loss=glob(*)'
+  plugsamp plugins losses                               names, origin and options of what is installed"""
+
+COMMAND = Command("fit", "config", task, USAGE, EXAMPLES, tuple(hydra_source.CONFIG_GROUPS), True)

@@ -1,4 +1,4 @@
-"""The manual page of `plugsamp fit`, made from the configuration's own comments and the registry."""
+"""The manual page of a command, made from its configuration's own comments and the registry."""
 
 from __future__ import annotations
 
@@ -11,14 +11,8 @@ from plugsamp import hydra_source, options, registry
 from plugsamp.commands.hydra_app import compose
 from plugsamp.options import shown
 
-USAGE = """\
-plugsamp fit [OPTION=VALUE ...] [FLAG ...]
-
-Fit a supervised topic model by sampling, evaluate it on the test documents and write a run folder:
-model/, trace.csv, metrics.json, predictions.csv, topics.txt, config.yaml."""
-
 FLAGS = [
-    ("--help", "this page, for the choices given beside it: plugsamp fit --help kernel=composed"),
+    ("--help", "this page, for the choices given beside it, such as corpus=csv"),
     ("--cfg job", "show the configuration and stop"),
     ("-m, --multirun", "a run for each combination of the values given with commas"),
     ("--info", "how the configuration was composed"),
@@ -26,25 +20,27 @@ FLAGS = [
     ("--shell-completion", "install=bash completes options in the shell"),
 ]
 
-EXAMPLES = """\
-  plugsamp fit
-  plugsamp fit loss=hinge loss.cost=50 kernel=composed kernel.steps=6 n_topics=100 sweeps=60 seed=1
-  plugsamp fit corpus=jsonl corpus.path=news.jsonl
-  plugsamp fit experiment=20ng data_dir=/data
-  plugsamp fit -m n_topics=20,50,100 'loss=glob(*)'
-  plugsamp plugins losses                               names, origin and options of what is installed"""
 
-
-def page(arguments: list[str]) -> str:
+def page(command, arguments: list[str]) -> str:
     """The manual page, with the options of the choices that `arguments` make."""
-    config = compose([a for a in arguments if "=" in a])
+    config = compose([a for a in arguments if "=" in a], command.config)
     width = min(shutil.get_terminal_size((100, 24)).columns, 110)
-    parts = [USAGE, "", "Choices (GROUP=NAME), and the options of those chosen now"]
-    for group, kind in hydra_source.CONFIG_GROUPS.items():
+    parts = [command.usage.rstrip(), ""]
+    if command.groups:
+        parts.append("Choices (GROUP=NAME), and the options of those chosen now")
+    for group in command.groups:
+        kind = hydra_source.CONFIG_GROUPS[group]
         node = config.get(group)
         chosen = node.name if node is not None else None
         available = _choices(group, kind)
-        parts.append("  " + _wrap(f"{group}={chosen}", f"one of: {', '.join(available)}", width))
+        parts.append(
+            "  "
+            + _wrap(
+                f"{group}={'(needed)' if chosen is None else chosen}",
+                f"one of: {', '.join(available)}",
+                width,
+            )
+        )
         if chosen is None:
             continue
         texts = options.texts(registry.load(kind, chosen))
@@ -53,18 +49,19 @@ def page(arguments: list[str]) -> str:
             value = "(needed)" if current is None and option.required else shown(current)
             head = f"  {group}.{option.name}={value}"
             parts.append("  " + _wrap(head, texts.get(option.name, ""), width))
-    parts.append("")
-    for title, entries in _documented():
+    parts += [""] * bool(command.groups)
+    for title, entries in documented(command.config):
         parts.append(title)
         for key, comment in entries:
             parts.append("  " + _wrap(f"{key}={shown(_select(config, key))}", comment, width))
         parts.append("")
-    parts.append("Experiments (experiment=NAME): " + ", ".join(_experiments()))
-    parts += ["", "Flags", *("  " + _wrap(flag, text, width) for flag, text in FLAGS)]
+    if command.experiments:
+        parts += ["Experiments (experiment=NAME): " + ", ".join(_experiments()), ""]
+    parts += ["Flags", *("  " + _wrap(flag, text, width) for flag, text in FLAGS)]
     parts += [
         "",
         "Examples",
-        EXAMPLES,
+        command.examples.rstrip(),
         "",
         "Errors are one message and exit code 2; PLUGSAMP_TRACEBACK=1 shows the traceback.",
     ]
@@ -82,11 +79,11 @@ def _experiments() -> list[str]:
     return sorted(f.name.removesuffix(".yaml") for f in folder.iterdir() if f.name.endswith(".yaml"))
 
 
-def _documented():
-    """(title, [(option, comment)]) from config.yaml: a comment line heads a section."""
+def documented(config: str = "config"):
+    """(title, [(option, comment)]) from a file of conf: a comment line heads a section."""
     sections, title, entries, parent = [], None, [], None
-    for line in (files("plugsamp.conf") / "config.yaml").read_text(encoding="utf-8").splitlines():
-        if line.startswith("# ") and title is None and not sections and "plugsamp fit" in line:
+    for line in (files("plugsamp.conf") / f"{config}.yaml").read_text(encoding="utf-8").splitlines():
+        if line.startswith("# ") and title is None and not sections and "`plugsamp " in line:
             continue
         if line.startswith("hydra:"):
             break

@@ -24,6 +24,7 @@ from plugsamp.model import Model
 from plugsamp.models import save_model
 from plugsamp.progress import Progress, duration, quantity
 from plugsamp.readers.base import Wanted
+from plugsamp.references import entries_of, parts_of
 from plugsamp.runfolder import TraceFile, write_json, write_predictions, write_topics, write_weights
 from plugsamp.second_step import SecondStep
 from plugsamp.separate import SeparateFit
@@ -85,6 +86,8 @@ def run(settings, chosen: Mapping, model: Model, folder: Path) -> float | None:
     trained = evaluate(predictor, train)
     tested = evaluate(predictor, test, held_out=True) if test is not None else None
     metrics = metrics_of(settings, train, result, trained, tested)
+    kernel = result.chain.kernel if isinstance(result, Fit) else chosen["kernel"]
+    metrics["references"] = entries_of(parts_of(model, kernel))
     write_json(folder / "metrics.json", metrics)
     if tested is not None:
         write_predictions(folder / "predictions.csv", **tested.table())

@@ -38,6 +38,8 @@ class ComposedMH(Kernel):
         Integrate the topics out, or keep them as a variable.
     """
 
+    references = ("zheng2015",)
+
     def __init__(
         self,
         proposals: Sequence[str | dict] = ("word", "doc", "exp"),

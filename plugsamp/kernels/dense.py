@@ -23,6 +23,8 @@ class Dense(Kernel):
         Integrate the topics out, or keep them as a variable.
     """
 
+    references = ("griffiths2004",)
+
     def sampler(self, state: State) -> Sampler:
         return _DenseSampler(state)
 

@@ -32,6 +32,8 @@ class FastLDA(Kernel):
         Topics visited between two looks at the bound; 1 is the paper's. Any number is exact.
     """
 
+    references = ("porteous2008",)
+
     responses = False
 
     def __init__(self, bound: str = "2-2-inf", batch: int = 16):

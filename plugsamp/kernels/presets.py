@@ -21,6 +21,8 @@ class LightPCLDA(ComposedMH):
         Steps a token and sweep, 1 to 64.
     """
 
+    references = ("magnusson2018", "yuan2015")
+
     def __init__(self, steps: int = 2):
         super().__init__(["word", "doc"], "cycle", steps, "partial")
 
@@ -37,6 +39,8 @@ class SparsePCLDA(ComposedMH):
         Draws a token and sweep, 1 to 64. More than 1 is for models with responses.
     """
 
+    references = ("magnusson2018",)
+
     def __init__(self, steps: int = 1):
         super().__init__(["sparse"], "cycle", steps, "partial")
 
@@ -52,6 +56,8 @@ class LightLDA(ComposedMH):
         Words' topics from an alias table made once a sweep, as published; not exact. Otherwise the topic
         of another token of the word is copied.
     """
+
+    references = ("yuan2015",)
 
     def __init__(self, steps: int = 2, stale: bool = False):
         super().__init__([StaleTables if stale else "word", "doc"], "cycle", steps, "full")
@@ -70,6 +76,8 @@ class AliasLDA(ComposedMH):
         The rest from an alias table made once a sweep, as published; not exact. Otherwise the topic of
         another token of the word is copied.
     """
+
+    references = ("li2014",)
 
     def __init__(self, steps: int = 2, stale: bool = False):
         super().__init__([StaleSparseProposal if stale else "sparse"], "cycle", steps, "full")

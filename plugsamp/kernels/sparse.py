@@ -26,6 +26,8 @@ class SparseLDA(Kernel):
         chain has the same stationary distribution.
     """
 
+    references = ("yao2009",)
+
     responses = False
 
     def __init__(self, start: str = "sequential"):

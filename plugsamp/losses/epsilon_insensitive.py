@@ -30,6 +30,8 @@ class EpsilonInsensitive(Loss):
     Both are in the units of the responses, or in standard deviations where the model standardises.
     """
 
+    references = ("zhu2014", "polson2011")
+
     calibrated = True
     weighted = True
 

@@ -24,6 +24,8 @@ class Gaussian(Loss):
         a_0 and b_0 of the inverse-gamma prior of a sampled variance.
     """
 
+    references = ("mcauliffe2007",)
+
     calibrated = True
     weighted = True
 

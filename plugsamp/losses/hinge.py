@@ -30,6 +30,8 @@ class Hinge(Loss):
     A pseudo-posterior: f is a score, not a log odds, and gives no calibrated probability.
     """
 
+    references = ("zhu2014", "polson2011")
+
     weighted = True
 
     def __init__(self, cost: float = 102.4, margin: float = 1.0):

@@ -33,6 +33,8 @@ class Logistic(Loss):
     calibrated (`calibrated` is False), as are those of a model with weights of documents or classes.
     """
 
+    references = ("zhu2013", "polson2013")
+
     weighted = True
 
     def __init__(self, cost: float = 1.0):

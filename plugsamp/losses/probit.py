@@ -26,6 +26,8 @@ class Probit(Loss):
     Weights are refused: a probit to a power is no scale mixture of this kind.
     """
 
+    references = ("magnusson2020", "johndrow2013")
+
     calibrated = True
     intercept = True
 

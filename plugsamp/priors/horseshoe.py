@@ -44,6 +44,8 @@ class Horseshoe(WeightPrior):
     conditional of lambda given 0 is not proper.
     """
 
+    references = ("carvalho2010",)
+
     def __init__(self, global_scale: float = 1.0, intercept_variance: float = 100.0):
         for name, value in (("global_scale", global_scale), ("intercept_variance", intercept_variance)):
             if not (is_number(value) and SMALLEST <= value <= LARGEST):

@@ -5,11 +5,16 @@ from plugsamp._lazy import attach
 __getattr__, __dir__, __all__ = attach(
     __name__,
     {
+        "BagOfWords": "plugsamp.readers.uci",
         "Docstrings": "plugsamp.readers.docstrings",
         "Folder": "plugsamp.readers.folder",
         "JsonLines": "plugsamp.readers.jsonl",
+        "LdaC": "plugsamp.readers.ldac",
         "Lines": "plugsamp.readers.lines",
+        "MalletState": "plugsamp.readers.mallet_state",
+        "MalletText": "plugsamp.readers.mallet",
         "Matrix": "plugsamp.readers.npz",
+        "MatrixMarket": "plugsamp.readers.matrix_market",
         "Reader": "plugsamp.readers.base",
         "Split": "plugsamp.readers.base",
         "SvmLight": "plugsamp.readers.svmlight",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,11 +10,9 @@ from types import SimpleNamespace
 import numpy as np
 import scipy.sparse as sp
 
-from plugsamp.corpus import Corpus
 from plugsamp.counts import check_shape, entries
 from plugsamp.errors import InputError
-from plugsamp.readers.base import Reader, Split, SplitOptions, TestFile
-from plugsamp.readers.files import read_lines, read_names
+from plugsamp.readers.matrix import MatrixReader
 
 MEMBERS = {
     "csr": ("data", "indices", "indptr", "shape"),
@@ -25,51 +22,20 @@ MEMBERS = {
 
 
 @dataclass(kw_only=True)
-class Matrix(TestFile, SplitOptions, Reader):
+class Matrix(MatrixReader):
     """A document by word matrix: `scipy.sparse.save_npz` (CSR, CSC, COO), or a dense array in .npy.
 
     Parameters
     ----------
-    path : str
-    labels_path, test_labels_path : str, optional
-        A label a line for each document, as text.
-    vocabulary_path : str, optional
-        A word a line.
     transpose : bool
         Whether rows are words and columns documents.
-    Others : see `plugsamp.readers.base`.
+    Others : see `plugsamp.readers.matrix` and `plugsamp.readers.base`.
     """
 
-    path: str
-    labels_path: str | None = None
-    test_labels_path: str | None = None
-    vocabulary_path: str | None = None
     transpose: bool = False
+    may_transpose = True
 
-    def read(self, vocabulary: Sequence[str] | None = None) -> Split:
-        self.check_split_options()
-        words = None if self.vocabulary_path is None else read_names(self.vocabulary_path)
-        train = self._corpus(self.path, self.labels_path, words, vocabulary, vocabulary is None)
-        test = None
-        if self.test_path is not None:
-            vocabulary = train.vocabulary if vocabulary is None else vocabulary
-            test = self._corpus(self.test_path, self.test_labels_path, words, vocabulary, False)
-        return self.split_corpus(train, test)
-
-    def _corpus(self, path, labels_path, words, vocabulary, require_tokens) -> Corpus:
-        try:
-            X = self._matrix(path)
-            labels = None if labels_path is None else _labels(labels_path, X.shape)
-            if words is not None and len(words) != X.shape[1]:
-                raise InputError(f"vocabulary has {len(words)} words, the matrix has {X.shape[1]} columns")
-            corpus = Corpus.from_counts(X, responses=labels, vocabulary=words, require_tokens=require_tokens)
-        except InputError as error:
-            raise InputError(
-                error.what, file=error.file or path, line=error.line, column=error.column
-            ) from None
-        return corpus if vocabulary is None else corpus.with_vocabulary(vocabulary)
-
-    def _matrix(self, path):
+    def matrix(self, path):
         loaded = _load(path)
         if isinstance(loaded, np.ndarray):
             check_shape(loaded.shape)
@@ -133,18 +99,3 @@ def _sparse(members) -> SimpleNamespace:
         found = ", ".join(f"{len(a)} in {n}" for n, a in arrays.items() if n != "indptr")
         raise InputError(f"the numbers of entries differ: {found}")
     return SimpleNamespace(format=kind, shape=tuple(shape.tolist()), **arrays)
-
-
-def _labels(path, shape) -> np.ndarray:
-    lines = [line.strip() for line in read_lines(path)]
-    blank = next((i for i, line in enumerate(lines, 1) if not line), None)
-    if blank is not None:
-        raise InputError("the line has no label", file=path, line=blank)
-    if len(lines) != shape[0]:
-        hint = ""
-        if len(lines) == shape[1]:
-            hint = f"; the matrix has {shape[1]} columns, so it looks transposed: pass transpose=true"
-        raise InputError(f"{len(lines)} labels for {shape[0]} rows{hint}", file=path)
-    labels = np.empty(len(lines), dtype=object)
-    labels[:] = lines
-    return labels

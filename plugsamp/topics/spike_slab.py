@@ -20,6 +20,8 @@ class SpikeSlab(TopicPrior):
         Of a word to be in a topic, above 0 and below 1.
     """
 
+    references = ("magnusson2018",)
+
     needs_phi = True
 
     def __init__(self, probability: float = 0.1):

@@ -16,17 +16,17 @@ def test_help_is_a_manual_page(at, capsys):
     assert not list(at.iterdir())
 
 
-def test_every_option_is_documented(at):
+def test_every_option_isdocumented(at):
     from dataclasses import fields
 
     from plugsamp.commands.fit import Predict, Settings
-    from plugsamp.commands.manual import _documented
+    from plugsamp.commands.manual import documented
     from plugsamp.concentration import Concentration
     from plugsamp.covariates import Covariates
     from plugsamp.second_step import SecondStep
     from plugsamp.starts import Start
 
-    documented = {key: text for _, entries in _documented() for key, text in entries}
+    documented = {key: text for _, entries in documented() for key, text in entries}
     nested = ("predict", "covariates", "second_step", "learn_alpha", "learn_beta", "start")
     wanted = {f.name for f in fields(Settings) if f.name not in nested}
     wanted |= {f"learn_alpha.{f.name}" for f in fields(Concentration)}

@@ -12,15 +12,23 @@ from plugsamp.errors import InputError
 from plugsamp.readers.csv import Table
 from plugsamp.readers.jsonl import JsonLines
 from plugsamp.readers.lines import Lines
+from plugsamp.readers.mallet import MalletText
+from plugsamp.readers.matrix_market import MatrixMarket
 from plugsamp.readers.npz import Matrix
 from plugsamp.readers.svmlight import SvmLight
+from plugsamp.readers.uci import BagOfWords
 
 INPUTS = (
     Path(os.environ.get("PLUGSAMP_SHARED", Path(__file__).parents[2] / ".." / "shared")) / "cases" / "inputs"
 )
-FORMATS = {"svmlight": SvmLight, "csv": Table, "jsonl": JsonLines, "text": Lines, "npz": Matrix}
+FORMATS = {
+    "svmlight": SvmLight, "csv": Table, "jsonl": JsonLines, "text": Lines, "npz": Matrix, "npy": Matrix,
+    "uci": BagOfWords, "uci-vocab": BagOfWords, "mm": MatrixMarket, "mallet": MalletText,
+}  # fmt: skip
 PLAIN = {"lowercase": False, "pattern": "blanks", "stop_words": "none", "min_df": 1}
 OPTIONS = {"labels=none": ("response", "none")}
+#: Options that name a file, and ours for them.
+FILES = {"docword": "path", "labels_file": "labels_path"}
 
 #: Words of the message that each refusal must have, beside its place.
 SAYS = {
@@ -70,6 +78,36 @@ SAYS = {
     "npz/object_array.npz": 'member "data" holds Python objects and is not loaded',
     "npz/ragged_object.npy": "holds Python objects and is not loaded",
     "npz/one_d.npy": "2 dimensions",
+    "uci/docword.nnz_high.txt": "header promises 6 entries, file has 5",
+    "uci/docword.doc_over.txt": "document id 4 is over the header D=3",
+    "uci/docword.word_over.txt": "word id 5 is over the header W=4",
+    "uci/docword.doc_zero.txt": "document id 0; ids start at 1",
+    "uci/docword.truncated.txt.gz": "ends early; no part",
+    "uci/docword.header_text.txt": "header line 1 must be a number, found docs=3",
+    "uci/docword.two_columns.txt": "3 numbers expected, 2 found",
+    "uci/docword.float_count.txt": "1.5 is not a whole count",
+    "uci/docword.negative.txt": "negative count",
+    "uci/docword.no_tokens.txt": "no tokens",
+    "uci/docword.huge_header.txt": "D=3000000000 is over the limit",
+    "uci/vocab.blank_middle.txt": "line is empty; skipping it would move every later word by one",
+    "uci/vocab.long.txt": "vocabulary has 6 words, docword header says 4",
+    "uci/vocab.space_makes_duplicate.txt": 'word "apple" is on lines 1 and 4',
+    "uci/vocab.latin1.txt": "not UTF-8 at byte 3",
+    "uci/vocab.duplicate.txt": 'word "ball" is on lines 2 and 4',
+    "mallet/empty_label.txt": "label is empty",
+    "mallet/nul.txt": "NUL byte",
+    "mallet/duplicate_name.txt": "id d1 is on lines 1 and 3",
+    "mallet/commas.txt": "3 fields expected (name, label, text), 2 found; commas do not separate",
+    "mallet/latin1.txt": "encoding=latin-1",
+    "mallet/state_file.txt": "this is a Mallet state file",
+    "mm/real_fraction.mtx": "0.25 is not a whole count",
+    "mm/complex.mtx": "complex values are not counts",
+    "mm/symmetric.mtx": "symmetric form is not a document by word matrix",
+    "mm/nnz_high.mtx": "header promises 4 entries, file has 3",
+    "mm/column_over.mtx": "column 4 is over the header 3",
+    "mm/row_zero.mtx": "row 0; rows start at 1",
+    "mm/terms_by_docs.mtx": "2 labels for 4 rows; the matrix has 2 columns, so it looks transposed: "
+    "pass transpose=true",
 }
 
 #: What is to be said of inputs that are taken; all others are to be taken in silence.
@@ -80,6 +118,9 @@ WARNS = {
     "csv/label_forms.csv": ["01, 1, 1.0"],
     "npz/unsorted_duplicates.npz": ["row 0, column 0"],
     "npz/uint8_duplicates.npz": ["row 0, column"],
+    "uci/docword.duplicate_pair.txt": ["line 5"],
+    "mm/duplicate.mtx": ["line 4"],
+    "mm/pattern.mtx": ["no counts"],
 }
 
 
@@ -99,12 +140,17 @@ def rows():
 def read(row):
     reader = FORMATS[row["format"]]
     options = dict(PLAIN) if hasattr(reader, "lowercase") else {}
+    options["path"] = str(INPUTS / row["file"])
     for option in filter(None, (row["options"] or "").split(";")):
         name, value = OPTIONS.get(option, option.split("="))
-        options[name] = int(value) if value.isdigit() else value
+        if name == "docword":
+            options["vocabulary_path"] = options["path"]
+        if name in FILES:
+            name, value = FILES[name], str(INPUTS / value)
+        options[name] = int(value) if value.isdigit() else {"true": True}.get(value, value)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        corpus = reader(path=str(INPUTS / row["file"]), **options).read().train
+        corpus = reader(**options).read().train
     return corpus, [str(w.message) for w in caught]
 
 
@@ -116,7 +162,9 @@ def test_expected_input(row, tmp_path, monkeypatch):
             read(row)
         error = caught.value
         assert SAYS[row["file"]] in str(error)
-        assert error.file == str(INPUTS / row["file"])
+        # labels that do not fit are to blame on the file of labels
+        named = dict(o.split("=") for o in filter(None, (row["options"] or "").split(";"))).get("labels_file")
+        assert error.file == str(INPUTS / (named or row["file"]))
         if row["line"]:
             assert error.line == int(row["line"])
         if row["column"]:

@@ -100,7 +100,7 @@ def test_model_vocabulary(files):
         ("0 1:1e400\n", {}, "over the limit"),
         ("0 1:-inf\n", {}, "not a whole number"),
         ("0 1:0x1\n", {}, "cannot read count '0x1'"),
-        ("0 property:1\n", {}, "cannot read 'property' as the id"),
+        ("0 property:1\n", {}, "cannot read 'property' as a feature id"),
         ("0 1:1\x002:1\n", {}, "NUL byte"),
         ("0\n1\n", {}, "no tokens"),
         ("0 1:1\n", {"index_base": 2}, "index_base"),

@@ -1,0 +1,96 @@
+"""`plugsamp predict`: a saved model's answer to new documents, as a table."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import sys
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+
+from omegaconf import DictConfig
+
+from plugsamp.commands import saved
+from plugsamp.commands.command import Command
+from plugsamp.commands.settings import settings_of
+from plugsamp.errors import InputError
+from plugsamp.evaluation import Evaluation
+from plugsamp.runfolder import prediction_rows, write_table
+
+log = logging.getLogger(__name__)
+
+
+@dataclass
+class Settings:
+    """The options and their types; the values come from conf/predict.yaml."""
+
+    model: str
+    part: str
+    out: str
+    proportions: bool
+    overwrite: bool
+    seed: int | None
+    predict: dict
+    data_dir: str
+
+
+def task(config: DictConfig) -> None:
+    from hydra.core.hydra_config import HydraConfig
+
+    settings = settings_of(Settings, config)
+    passes = saved.Passes.of(settings.predict)
+    with contextlib.chdir(HydraConfig.get().runtime.cwd), warnings.catch_warnings():
+        warnings.showwarning = lambda message, *rest, **more: log.warning("%s", message)
+        out = None if settings.out == "-" else Path(settings.out)
+        if out is not None and out.exists() and not settings.overwrite:
+            raise InputError("the file is there already; overwrite=true replaces it", file=out)
+        predictor = saved.load(settings.model, passes, settings.seed)
+        parts = saved.documents(config, predictor, settings.part, need_responses=False)
+        columns, rows, blind, unknown = None, [], 0, 0
+        for corpus in parts.values():
+            prediction = predictor.predict(corpus)
+            truth = corpus.responses if prediction.labels is not None else None
+            table = Evaluation(prediction, truth, {}, None).table()
+            found, more = prediction_rows(**table, theta=prediction.theta if settings.proportions else None)
+            if columns is None:
+                columns = found
+            # One part may have responses and the other none.
+            rows += [dict(zip(found, row, strict=True)) for row in more]
+            columns += [name for name in found if name not in columns]
+            blind += int((prediction.n_known == 0).sum())
+            unknown += int(prediction.n_unknown.sum())
+        table = ([row.get(name, "") for name in columns] for row in rows)
+        if out is None:
+            write_table(sys.stdout, columns, table)
+            sys.stdout.flush()
+        else:
+            temporary = out.with_name(f".{out.name}.{os.getpid()}.part")
+            try:
+                with open(temporary, "w", newline="", encoding="utf-8", errors="backslashreplace") as file:
+                    write_table(file, columns, table)
+                os.replace(temporary, out)
+            finally:
+                temporary.unlink(missing_ok=True)
+            print(f"{len(rows):,} documents in {out}")
+        if unknown:
+            log.info("%s tokens are no words of the model and are left out (n_unknown)", f"{unknown:,}")
+        if blind:
+            log.warning("%s documents have no word of the model (n_known = 0)", f"{blind:,}")
+
+
+USAGE = """\
+plugsamp predict model=FOLDER corpus=FORMAT corpus.path=FILE [OPTION=VALUE ...]
+
+Predict documents with a saved model: a row a document in their order, with its id, the response where the
+file has one, the predicted class or value, probabilities or scores, and how many of its words the model
+knows. A document's row depends on the model, the document and the seed, not on the others."""
+
+EXAMPLES = """\
+  plugsamp predict model=outputs/2026-01-31/12-00-00 corpus=lines corpus.path=new.txt
+  plugsamp predict model=run corpus=csv corpus.path=new.csv corpus.text=body proportions=true out=answers.csv
+  plugsamp predict model=run corpus=jsonl corpus.path=new.jsonl out=- | head"""
+
+COMMAND = Command("predict", "predict", task, USAGE, EXAMPLES)
+main = COMMAND.main

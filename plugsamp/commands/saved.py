@@ -1,0 +1,79 @@
+"""What `plugsamp predict` and `plugsamp evaluate` share: a saved model and the documents for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from plugsamp import hydra_source
+from plugsamp.commands.settings import checked
+from plugsamp.corpus import Corpus
+from plugsamp.errors import InputError
+from plugsamp.models import load_model
+from plugsamp.readers.base import Wanted
+
+
+@dataclass
+class Passes:
+    """Options of prediction; None stands for those of the model."""
+
+    passes: int | None
+    burn_in: int | None
+    restarts: int | None
+
+    @classmethod
+    def of(cls, given: dict) -> dict:
+        found = vars(cls(**checked(cls, "predict.", given)))
+        return {name: value for name, value in found.items() if value is not None}
+
+
+def load(path: str, passes: dict, seed: int | None):
+    """The predictor of a run folder or model folder, with other passes and seed where they are given."""
+    folder = Path(path)
+    if not folder.exists():
+        raise InputError("there is no such folder", file=folder)
+    if (folder / "model").is_dir():
+        folder = folder / "model"
+    options = dict(passes) if seed is None else {**passes, "seed": seed}
+    return load_model(folder).with_options(**options)
+
+
+def wanted(predictor, need_responses: bool) -> Wanted:
+    """What the reader should know of a saved model."""
+    members = getattr(predictor, "members", [predictor])
+    encoder = members[0].encoder
+    responses = "none"
+    if need_responses and predictor.coding.task != "none":
+        responses = "real" if predictor.coding.task in ("real", "count") else "classes"
+    if encoder is None:
+        return Wanted(responses)
+    numeric = tuple(part.column for part in encoder.numeric)
+    return Wanted(responses, numeric, tuple(part.column for part in encoder.categorical))
+
+
+def documents(config, predictor, part: str, need_responses: bool) -> dict[str, Corpus]:
+    """The documents of the corpus that a configuration names, in the model's vocabulary.
+
+    Returns
+    -------
+    dict
+        "train" and "test", or what `part` leaves of them; "all" of a corpus that is not divided.
+
+    Raises
+    ------
+    ValueError
+        A part that there is not.
+    """
+    if part not in ("auto", "all", "train", "test"):
+        raise ValueError(f"part must be auto, all, train or test, not {part!r}")
+    reader = hydra_source.object_of("corpus", config.get("corpus"))
+    split = reader.for_model(wanted(predictor, need_responses)).read(vocabulary=predictor.vocabulary)
+    if split.test is None:
+        if part in ("train", "test"):
+            raise ValueError(f"part={part}, and the corpus is not divided; part=all takes all documents")
+        return {"all": split.train}
+    parts = {"train": split.train, "test": split.test}
+    if part == "all":
+        return parts
+    part = "test" if part == "auto" else part
+    return {part: parts[part]}

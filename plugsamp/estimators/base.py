@@ -1,0 +1,179 @@
+"""What the three estimators share: counts in, topic proportions out."""
+
+from __future__ import annotations
+
+import numbers
+import warnings
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from plugsamp.corpus import Corpus
+from plugsamp.counts import LIMIT
+from plugsamp.errors import InputWarning
+from plugsamp.fitting import fit
+from plugsamp.model import Model
+
+
+class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Counts of words, and perhaps covariates, to topic proportions."""
+
+    # -- input ---------------------------------------------------------------------------------------
+
+    def _validated(self, X, reset: bool):
+        """X as numbers, its shape and names checked; CSR where it is sparse."""
+        name = type(self).__name__
+        if isinstance(X, str) or (isinstance(X, list) and X and isinstance(X[0], str)):
+            raise ValueError(
+                f"{name} takes counts of words, and X holds text; "
+                "make_pipeline(CountVectorizer(), ...) counts the words of texts"
+            )
+        X = validate_data(self, X, accept_sparse="csr", dtype="numeric", reset=reset)
+        if sp.issparse(X):
+            X = sp.csr_array(X)
+        return X
+
+    def _corpus(self, X, reset: bool, responses=None, sample_weight=None) -> Corpus:
+        X = self._validated(X, reset)
+        names = getattr(self, "feature_names_in_", None)
+        names = [f"w{i}" for i in range(X.shape[1])] if names is None else [str(n) for n in names]
+        columns = self._covariate_places(names)
+        words = np.setdiff1d(np.arange(X.shape[1]), columns)
+        covariates = covariate_names = None
+        if len(columns):
+            covariates = X[:, columns]
+            covariate_names = [names[i] for i in columns]
+            X, names = X[:, words], [names[i] for i in words]
+        return Corpus.from_counts(
+            self._counts(X), responses=responses, vocabulary=names, covariates=covariates,
+            covariate_names=covariate_names, weights=sample_weight, require_tokens=False,
+        )  # fmt: skip
+
+    def _covariate_places(self, names) -> np.ndarray:
+        given = self.covariate_columns
+        if given is None:
+            return np.empty(0, np.int64)
+        if isinstance(given, str | numbers.Integral):
+            given = [given]
+        places = []
+        for column in given:
+            if isinstance(column, str):
+                if column not in names:
+                    raise ValueError(f"covariate_columns names {column!r}, which X has no column of")
+                places.append(names.index(column))
+            elif isinstance(column, numbers.Integral) and -len(names) <= column < len(names):
+                places.append(int(column) % len(names))
+            else:
+                raise ValueError(
+                    f"covariate_columns must hold names or numbers of columns of X, which has {len(names)}, "
+                    f"not {column!r}"
+                )
+        if len(set(places)) < len(places):
+            raise ValueError("covariate_columns names a column twice")
+        return np.array(places, np.int64)
+
+    def _counts(self, X):
+        """X as counts: whole numbers, or rounded up to them where that was asked for."""
+        if self.counts not in ("strict", "ceil"):
+            raise ValueError(f'counts must be "strict" or "ceil", not {self.counts!r}')
+        values = X.data if sp.issparse(X) else X
+        if values.size and values.min() < 0:
+            raise ValueError(f"Negative values in data passed to {type(self).__name__}: counts are 0 or more")
+        if values.dtype.kind != "f" or (values == np.floor(values)).all():
+            return X
+        if self.counts == "strict":
+            first = float(values.ravel()[np.argmax(values.ravel() != np.floor(values.ravel()))])
+            raise ValueError(
+                f"{first:.6g} is not a whole count; {type(self).__name__} takes counts of words, as "
+                "CountVectorizer makes them (TfidfVectorizer and scalers do not); "
+                'counts="ceil" rounds up instead'
+            )
+        warnings.warn(
+            "counts that are not whole are rounded up; TfidfVectorizer's values say little about how often a "
+            "word occurs, CountVectorizer's do",
+            InputWarning,
+            stacklevel=4,
+        )
+        if sp.issparse(X):
+            X = X.copy()
+            X.data = np.minimum(np.ceil(X.data), LIMIT)
+            return X
+        return np.minimum(np.ceil(X), LIMIT)
+
+    def _seed(self) -> int:
+        given = self.random_state
+        if isinstance(given, numbers.Integral) and not isinstance(given, bool):
+            check_random_state(int(given) % 2**32)  # its message for what is no seed
+            return int(given)
+        return int(check_random_state(given).randint(2**31 - 1))
+
+    # -- fitting -------------------------------------------------------------------------------------
+
+    def _model(self, loss, **more) -> Model:
+        return Model(
+            self.n_topics, alpha=self.alpha, beta=self.beta, loss=loss, topics=self.topics,
+            learn_alpha=self.learn_alpha, learn_beta=self.learn_beta, **more,
+        )  # fmt: skip
+
+    def _fit(self, corpus: Corpus, model: Model, **more):
+        if not corpus.n_tokens:
+            raise ValueError(f"{type(self).__name__}: no document of X has a word")
+        observers = ()
+        if self.verbose:
+            from plugsamp.progress import Progress
+
+            progress = Progress(self.sweeps, corpus.n_tokens)
+            with progress:
+                result = self._run(corpus, model, (progress,), more)
+        else:
+            result = self._run(corpus, model, observers, more)
+        self.predictor_ = result.predictor
+        self.trace_ = result.trace
+        self.n_sweeps_ = self.sweeps
+        members = getattr(result.predictor, "members", [result.predictor])
+        self.components_ = members[0].phi if len(members) == 1 else np.stack([m.phi for m in members])
+        self._n_features_out = self.n_topics
+        return self
+
+    def _run(self, corpus, model, observers, more):
+        with warnings.catch_warnings():
+            # a first fit is no place to speak of documents that scikit-learn's splits have left empty
+            warnings.filterwarnings("ignore", "the corpus has responses", InputWarning)
+            return fit(
+                corpus, model, self.kernel, seed=self._seed(), sweeps=self.sweeps, burn_in=self.burn_in,
+                thin=self.thin, observers=observers, **more,
+            )  # fmt: skip
+
+    # -- what it gives -------------------------------------------------------------------------------
+
+    def _predicted(self, X):
+        check_is_fitted(self, "predictor_")
+        return self.predictor_.predict(self._corpus(X, reset=False))
+
+    def transform(self, X) -> np.ndarray:
+        """The topic proportions of documents.
+
+        Parameters
+        ----------
+        X : array or sparse matrix (n_documents, n_features)
+
+        Returns
+        -------
+        ndarray (n_documents, n_topics)
+            Posterior means, summing to 1; the prior's mean for a document without known words. A document's
+            proportions do not depend on the others.
+        """
+        return self._predicted(X).theta
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "predictor_")
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = self.covariate_columns is None
+        tags.non_deterministic = False
+        return tags

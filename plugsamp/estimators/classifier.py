@@ -1,0 +1,242 @@
+"""Supervised topics for classes and labels, as a scikit-learn classifier and transformer."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_consistent_length, column_or_1d
+
+from plugsamp.estimators.base import TopicEstimator
+from plugsamp.losses.base import Loss
+from plugsamp.losses.coding import is_missing
+from plugsamp.registry import resolve
+
+
+def _has_probabilities(self) -> bool:
+    loss = resolve("losses", self.loss)
+    if type(loss).probabilities is Loss.probabilities:
+        raise AttributeError(
+            f'{loss!r} gives no probabilities: its scores are decision_function\'s; loss="logistic" and '
+            'loss="probit" give some'
+        )
+    return True
+
+
+class SupervisedTopicClassifier(ClassifierMixin, TopicEstimator):
+    """Topics that explain the words of documents and predict their classes or labels.
+
+    Parameters
+    ----------
+    n_topics : int
+        K.
+    loss : str or Loss
+        "hinge" (max-margin, MedLDA), "logistic" or "probit".
+    weights : str or WeightPrior
+        The prior of the classes' weights on topics: "normal" or "horseshoe".
+    alpha, beta : float or array
+        Prior mass of each topic in a document, and of each word in a topic.
+    topics : str or TopicPrior
+        Of the topics' words: "dirichlet", seed words, spike and slab.
+    learn_alpha, learn_beta : str or Concentration
+        "none", "slice" or "fixed_point".
+    kernel : str or Kernel
+        "auto" takes the quickest exact one.
+    sweeps : int
+    burn_in : int, optional
+        Sweeps before draws are kept; by default half of them.
+    thin : int
+        Keep every so manyth draw.
+    multiclass : {"multitask", "ovr", "ovo"}
+        Classes share the topics of one model, or each has a model of its own.
+    class_weight : dict, "balanced" or None
+        How much the responses of a class count.
+    covariate_columns : list of int or str, optional
+        Columns of X that are covariates of the documents, not counts of words.
+    counts : {"strict", "ceil"}
+        Refuse numbers that are not whole, or round them up, alike in `fit` and everything else.
+    n_jobs : int, optional
+        Processes for the models of multiclass="ovr" and "ovo".
+    random_state : int, RandomState or None
+    verbose : bool
+        Show progress.
+
+    Attributes
+    ----------
+    classes_ : ndarray (n_classes,)
+        Of several labels a document the numbers of their columns.
+    components_ : float32 (K, V)
+        The words' probabilities in each topic, the mean over kept draws.
+    coef_ : ndarray (n_outputs, K + n_covariates)
+        Weights, the mean over kept draws; of two classes one row, for the later one. Not of
+        multiclass="ovr" and "ovo".
+    intercept_ : ndarray (n_outputs,)
+    trace_ : list of dict
+        A row a sweep, with ``log_joint``.
+    predictor_ : Predictor
+        The kept draws; `plugsamp.save_model` keeps it.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+
+    Notes
+    -----
+    Weights of documents and classes count responses; the words of every document count 1. Documents whose
+    response is missing (None, NaN) inform the topics.
+
+    Examples
+    --------
+    >>> from sklearn.feature_extraction.text import CountVectorizer
+    >>> from sklearn.pipeline import make_pipeline
+    >>> texts = ["moon rocket moon", "soup bread", "rocket orbit moon", "bread soup soup"]
+    >>> labels = ["space", "food", "space", "food"]
+    >>> model = make_pipeline(
+    ...     CountVectorizer(), SupervisedTopicClassifier(n_topics=2, sweeps=20, random_state=0)
+    ... )
+    >>> model.fit(texts, labels).predict(["soup and bread", "moon"]).tolist()
+    ['food', 'space']
+    """
+
+    def __init__(
+        self,
+        n_topics=50,
+        *,
+        loss="hinge",
+        weights="normal",
+        alpha=0.1,
+        beta=0.01,
+        topics="dirichlet",
+        learn_alpha="none",
+        learn_beta="none",
+        kernel="auto",
+        sweeps=100,
+        burn_in=None,
+        thin=5,
+        multiclass="multitask",
+        class_weight=None,
+        covariate_columns=None,
+        counts="strict",
+        n_jobs=None,
+        random_state=None,
+        verbose=False,
+    ):
+        self.n_topics = n_topics
+        self.loss = loss
+        self.weights = weights
+        self.alpha = alpha
+        self.beta = beta
+        self.topics = topics
+        self.learn_alpha = learn_alpha
+        self.learn_beta = learn_beta
+        self.kernel = kernel
+        self.sweeps = sweeps
+        self.burn_in = burn_in
+        self.thin = thin
+        self.multiclass = multiclass
+        self.class_weight = class_weight
+        self.covariate_columns = covariate_columns
+        self.counts = counts
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X, y, sample_weight=None) -> SupervisedTopicClassifier:
+        """Sample topics and weights.
+
+        Parameters
+        ----------
+        X : array or sparse matrix (n_documents, n_features)
+            Counts of words, and covariates where `covariate_columns` names some.
+        y : array (n_documents,) or 0/1 array (n_documents, n_labels)
+            Classes or labels; None and NaN are missing.
+        sample_weight : array (n_documents,), optional
+            How much the response of each document counts.
+        """
+        responses = self._responses(y)
+        X_checked = self._validated(X, reset=True)
+        check_consistent_length(X_checked, responses)
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, X_checked, ensure_non_negative=True)
+        corpus = self._corpus(X, True, responses, sample_weight)
+        model = self._model(self.loss, weights=self.weights, class_weight=self.class_weight)
+        more = {"multiclass": self.multiclass, "n_jobs": 1 if self.n_jobs is None else self.n_jobs}
+        self._fit(corpus, model, **more)
+        if not hasattr(self.predictor_, "members"):
+            eta = self.predictor_.eta.mean(axis=0)
+            intercept = self.predictor_.intercept
+            self.coef_ = eta[:, :-1] if intercept else eta
+            self.intercept_ = eta[:, -1] if intercept else np.zeros(len(eta))
+        return self
+
+    def _responses(self, y):
+        """The responses of the corpus; sets `classes_`."""
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        values = np.asarray(y)
+        self._several = values.ndim == 2 and values.shape[1] > 1
+        if not self._several:
+            values = column_or_1d(y, dtype=None, warn=True)
+        missing = is_missing(values)
+        observed = values[~missing] if values.ndim == 1 else values[~missing.any(axis=1)]
+        if values.ndim == 1 and missing.any() and values.dtype.kind == "O":
+            observed = np.array(observed.tolist())
+        if not len(observed):
+            raise ValueError("y has no label: all are missing")
+        check_classification_targets(observed)
+        if self._several:
+            self.classes_ = np.arange(values.shape[1])
+            return values
+        self.classes_ = np.unique(observed)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"{type(self).__name__} needs documents of 2 classes or more, and y has one class, "
+                f"{self.classes_.tolist()[0]!r}"
+            )
+        return values
+
+    def _labels(self, prediction) -> np.ndarray:
+        if self._several:
+            return np.asarray(prediction.labels).astype(int)
+        return np.array(np.asarray(prediction.labels).tolist(), dtype=self.classes_.dtype)
+
+    def predict(self, X) -> np.ndarray:
+        """The class of each document, (n_documents,), or its labels, 0/1 (n_documents, n_labels)."""
+        return self._labels(self._predicted(X))
+
+    def decision_function(self, X) -> np.ndarray:
+        """Linear predictors, averaged over kept draws.
+
+        Returns
+        -------
+        ndarray (n_documents,) of two classes, positive for the later one; (n_documents, n_classes) of more,
+        (n_documents, n_labels) of labels
+        """
+        f = self._predicted(X).f
+        return f[:, 0] if f.shape[1] == 1 else self._two_sided(f)
+
+    def _two_sided(self, f):
+        # a loss with an output a class (probit) has two for two classes
+        if not self._several and len(self.classes_) == 2:
+            return f[:, 1] - f[:, 0]
+        return f
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, X) -> np.ndarray:
+        """Probabilities of the classes (n_documents, n_classes), or of each label (n_documents, n_labels).
+
+        Those of the model's likelihood, averaged over kept draws of the weights; with `class_weight` or
+        weights of documents, or a cost other than 1, they are scores that sum to 1 and no more.
+        """
+        return self._predicted(X).probabilities
+
+    @available_if(_has_probabilities)
+    def predict_log_proba(self, X) -> np.ndarray:
+        """Logarithms of `predict_proba`."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        tags.classifier_tags.poor_score = True
+        return tags

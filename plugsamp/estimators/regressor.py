@@ -1,0 +1,169 @@
+"""Supervised topics for real responses, as a scikit-learn regressor and transformer."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.utils.validation import _check_sample_weight, check_consistent_length
+
+from plugsamp.estimators.base import TopicEstimator
+from plugsamp.losses.gaussian import Gaussian
+
+
+class SupervisedTopicRegressor(RegressorMixin, TopicEstimator):
+    """Topics that explain the words of documents and predict numbers.
+
+    Parameters
+    ----------
+    n_topics : int
+        K.
+    loss : str or Loss, optional
+        By default a Gaussian of sampled variance; "epsilon_insensitive" is a support vector regression.
+    weights : str or WeightPrior
+        The prior of the weights on topics: "normal" or "horseshoe".
+    standardise : bool
+        Bring y to mean 0 and variance 1 for the loss and the prior; predictions are in the units of y.
+    alpha, beta : float or array
+        Prior mass of each topic in a document, and of each word in a topic.
+    topics : str or TopicPrior
+        Of the topics' words: "dirichlet", seed words, spike and slab.
+    learn_alpha, learn_beta : str or Concentration
+        "none", "slice" or "fixed_point".
+    kernel : str or Kernel
+        "auto" takes the quickest exact one.
+    sweeps : int
+    burn_in : int, optional
+        Sweeps before draws are kept; by default half of them.
+    thin : int
+        Keep every so manyth draw.
+    covariate_columns : list of int or str, optional
+        Columns of X that are covariates of the documents, not counts of words.
+    counts : {"strict", "ceil"}
+        Refuse numbers that are not whole, or round them up, alike in `fit` and everything else.
+    random_state : int, RandomState or None
+    verbose : bool
+        Show progress.
+
+    Attributes
+    ----------
+    components_ : float32 (K, V)
+        The words' probabilities in each topic, the mean over kept draws.
+    coef_ : ndarray (n_responses, K + n_covariates)
+        Weights, the mean over kept draws, on the scale of the loss.
+    intercept_ : ndarray (n_responses,)
+    trace_ : list of dict
+        A row a sweep, with ``log_joint``.
+    predictor_ : Predictor
+        The kept draws; `plugsamp.save_model` keeps it.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+
+    Examples
+    --------
+    >>> from sklearn.feature_extraction.text import CountVectorizer
+    >>> from sklearn.pipeline import make_pipeline
+    >>> texts = ["good film", "bad film", "good good plot", "bad plot bad"] * 5
+    >>> model = make_pipeline(
+    ...     CountVectorizer(), SupervisedTopicRegressor(n_topics=2, sweeps=40, random_state=0)
+    ... )
+    >>> low, high = model.fit(texts, [4.0, 2.0, 5.0, 1.0] * 5).predict(["bad bad", "good good"])
+    >>> bool(low < high)
+    True
+    """
+
+    def __init__(
+        self,
+        n_topics=50,
+        *,
+        loss=None,
+        weights="normal",
+        standardise=True,
+        alpha=0.1,
+        beta=0.01,
+        topics="dirichlet",
+        learn_alpha="none",
+        learn_beta="none",
+        kernel="auto",
+        sweeps=100,
+        burn_in=None,
+        thin=5,
+        covariate_columns=None,
+        counts="strict",
+        random_state=None,
+        verbose=False,
+    ):
+        self.n_topics = n_topics
+        self.loss = loss
+        self.weights = weights
+        self.standardise = standardise
+        self.alpha = alpha
+        self.beta = beta
+        self.topics = topics
+        self.learn_alpha = learn_alpha
+        self.learn_beta = learn_beta
+        self.kernel = kernel
+        self.sweeps = sweeps
+        self.burn_in = burn_in
+        self.thin = thin
+        self.covariate_columns = covariate_columns
+        self.counts = counts
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X, y, sample_weight=None) -> SupervisedTopicRegressor:
+        """Sample topics and weights.
+
+        Parameters
+        ----------
+        X : array or sparse matrix (n_documents, n_features)
+            Counts of words, and covariates where `covariate_columns` names some.
+        y : array (n_documents,) or (n_documents, n_responses)
+            Numbers; NaN is missing.
+        sample_weight : array (n_documents,), optional
+            How much the response of each document counts.
+        """
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        y = np.asarray(y)
+        if y.dtype.kind == "c":
+            raise ValueError("Complex data not supported: responses are real numbers")
+        if y.dtype.kind not in "biuf":
+            y = y.astype(float)  # None is NaN; text is refused
+        if np.isinf(y.astype(float)).any():
+            raise ValueError("Input y contains infinity; responses are finite numbers, NaN where missing")
+        if y.ndim == 2 and y.shape[1] == 1:
+            y = y[:, 0]
+        checked = self._validated(X, reset=True)
+        check_consistent_length(checked, y)
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, checked, ensure_non_negative=True)
+        corpus = self._corpus(X, True, y.astype(float), sample_weight)
+        loss = Gaussian(variance="sample") if self.loss is None else self.loss
+        self._fit(corpus, self._model(loss, weights=self.weights, standardise=self.standardise))
+        eta = self.predictor_.eta.mean(axis=0)
+        intercept = self.predictor_.intercept
+        self.coef_ = eta[:, :-1] if intercept else eta
+        self.intercept_ = eta[:, -1] if intercept else np.zeros(len(eta))
+        return self
+
+    def predict(self, X) -> np.ndarray:
+        """The mean of each response, (n_documents,) or (n_documents, n_responses)."""
+        values = np.asarray(self._predicted(X).labels, dtype=float)
+        return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
+
+    def predict_interval(self, X, level: float = 0.9) -> np.ndarray:
+        """Equal-tailed predictive intervals, (n_documents, n_responses, 2).
+
+        Raises
+        ------
+        ValueError
+            Where the loss is no likelihood.
+        """
+        return self._predicted(X).interval(level)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        tags.target_tags.single_output = True
+        tags.regressor_tags.poor_score = True
+        return tags

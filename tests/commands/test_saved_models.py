@@ -1,0 +1,118 @@
+"""`plugsamp predict` and `plugsamp evaluate`: a saved model and other documents."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import pytest
+
+from plugsamp.cli import main
+
+
+@pytest.fixture
+def fitted(at, write_documents, run, capsys):
+    write_documents(at / "docs.jsonl")
+    assert run("corpus.path=docs.jsonl") == 0
+    capsys.readouterr()
+    return at
+
+
+def predict(*arguments, command="predict"):
+    return main([command, "model=run", "corpus=jsonl", "corpus.min_df=1", *arguments])
+
+
+def test_the_run_s_own_predictions_come_again(fitted):
+    assert predict("corpus.path=docs.jsonl", "part=test", "out=again.csv") == 0
+    assert (fitted / "again.csv").read_bytes() == (fitted / "run" / "predictions.csv").read_bytes()
+
+
+def test_new_documents_on_standard_output(fitted, capsys):
+    (fitted / "new.txt").write_text("orbit rocket moon\n\nzebra\nsoup bread zebra")
+    code = main(
+        ["predict", "model=run/model", "corpus=lines", "corpus.path=new.txt", "out=-", "proportions=true"]
+    )
+    said = capsys.readouterr()
+    assert code == 0
+    rows = list(csv.DictReader(io.StringIO(said.out)))
+    assert [row["id"] for row in rows] == ["1", "2", "3", "4"]
+    assert rows[0]["predicted"] == "space" and rows[3]["predicted"] == "food"
+    assert [(row["n_known"], row["n_unknown"]) for row in rows] == [
+        ("3", "0"),
+        ("0", "0"),
+        ("0", "1"),
+        ("2", "1"),
+    ]
+    assert all(abs(sum(float(row[f"topic_{k}"]) for k in range(3)) - 1) < 1e-6 for row in rows)
+    assert "2 documents have no word of the model" in said.err
+    assert sorted(p.name for p in fitted.iterdir()) == ["docs.jsonl", "new.txt", "run"]  # and no log
+
+
+def test_a_row_does_not_depend_on_the_others(fitted, capsys):
+    texts = ["orbit rocket moon", "soup bread", "guitar drum soup"]
+    rows = {}
+    for order in ([0, 1, 2], [2, 0], [1]):
+        with open(fitted / "new.jsonl", "w") as file:
+            file.writelines(json.dumps({"id": f"d{i}", "text": texts[i]}) + "\n" for i in order)
+        assert predict("corpus.path=new.jsonl", "out=-") == 0
+        for row in csv.DictReader(io.StringIO(capsys.readouterr().out)):
+            assert rows.setdefault(row["id"], row) == row
+
+
+def test_evaluation(fitted, capsys):
+    metrics = json.loads((fitted / "run" / "metrics.json").read_text())
+    assert predict("corpus.path=docs.jsonl", "out=m.json", command="evaluate") == 0
+    found = json.loads((fitted / "m.json").read_text())
+    assert list(found) == ["test"] and found["test"]["accuracy"] == metrics["test"]["accuracy"]
+    assert "accuracy" in capsys.readouterr().out
+    assert predict("corpus.path=docs.jsonl", "part=all", command="evaluate") == 0
+    assert capsys.readouterr().out.count("accuracy") == 2
+
+
+def test_a_model_without_responses_is_scored_by_its_words(at, write_documents, run, capsys):
+    write_documents(at / "docs.jsonl")
+    assert run("corpus.path=docs.jsonl", "loss=none") == 0
+    assert predict("corpus.path=docs.jsonl", command="evaluate") == 0
+    assert "perplexity" in capsys.readouterr().out
+    assert predict("corpus.path=docs.jsonl", "out=x.csv") == 0
+    assert (at / "x.csv").read_text().startswith("id,n_known,n_unknown\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["model=nowhere", "corpus=lines", "corpus.path=new.txt"], "nowhere: there is no such folder"),
+        (["corpus=lines", "corpus.path=new.txt"], "model=... is needed"),
+        (["model=run"], "corpus has no name; choose one"),
+        (["model=run", "corpus=lines", "corpus.path=new.txt", "predict.pases=9"], "mean 'predict.passes'"),
+        (["model=run", "corpus=lines", "corpus.path=new.txt", "part=test"], "the corpus is not divided"),
+        (["model=run", "corpus=lines", "corpus.path=new.txt", "predict.passes=0"], "burn_in must be"),
+        (["model=run", "corpus=lines", "corpus.path=new.txt", "out=new.txt"], "there already"),
+    ],
+)
+def test_mistakes(fitted, arguments, says, said):
+    (fitted / "new.txt").write_text("orbit\n")
+    assert main(["predict", *arguments]) == 2
+    assert says in said()
+    assert (fitted / "new.txt").read_text() == "orbit\n"
+
+
+def test_evaluation_needs_responses(fitted, said):
+    (fitted / "new.txt").write_text("orbit\n")
+    assert main(["evaluate", "model=run", "corpus=lines", "corpus.path=new.txt"]) == 2
+    assert "no responses to compare with" in said()
+
+
+@pytest.mark.parametrize("command", ["predict", "evaluate", "convert"])
+def test_manual_pages(command, at, capsys):
+    from plugsamp.commands.manual import documented
+
+    assert main([command, "--help"]) == 0
+    page = capsys.readouterr().out
+    assert page.startswith(f"plugsamp {command} ") and "corpus=(needed)" in page
+    for key, comment in (entry for _, entries in documented(command) for entry in entries):
+        assert comment, key
+        assert f"\n  {key}=" in page
+    assert main([command, "--help", "corpus=csv"]) == 0
+    assert "corpus.delimiter" in capsys.readouterr().out
