@@ -3,7 +3,7 @@
 python tools/kernel_choice.py [--topics 20 100 250 1000] [--outputs 0 1 2 20 90] [--lengths 10 170 1000]
                               [--tokens 100000] [--words 10000] [--seconds 1.0] [--collapse full partial]
                               [--late] [--csv FILE] [--smoke]
-python tools/kernel_choice.py --data DIR [--topics 100 250 400]
+python tools/kernel_choice.py --data DIR [--corpora 20ng_counts ...] [--topics 100 250 400] [--kernels ...]
 
 Documents are made up: words of a few themes each, and labels that go with the first of them, an output a
 label. In every cell (topics, outputs, mean length, collapse) the kernels start from the same topics,
@@ -14,8 +14,8 @@ and responses) that the best one had after half of the time, as a part of the ti
 needed ("-": not within the cell's time; where dense is not there in time, its whole time counts and
 ratios are upper limits).
 
-With --data, 20ng_counts below DIR: without labels the same (--outputs 0); with its 20 classes (--outputs 20)
-the test accuracy of the chains' latest draws at marks of CPU time.
+With --data, corpora below DIR instead: without labels (--outputs 0) or with theirs (--outputs 1), then with
+the score of the last draw on the test documents.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from pathlib import Path
 import numpy as np
 
 import plugsamp as ps
+from plugsamp.keeper import PosteriorKeeper
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from tools.bench_kernels import corpus as themed
@@ -123,11 +124,15 @@ def start(data, model, late: bool):
     return z, None
 
 
-def race(data, model, collapse: str, seconds: float, late: bool = False) -> dict[str, Racer]:
+def race(data, model, collapse: str, seconds: float, late=False, only=None) -> dict[str, Racer]:
     """All candidates, in turns, until each has had its seconds."""
     z, eta = start(data, model, late or collapse == "partial")
     supervised = not model.loss.unsupervised
-    racers = {label: Racer(data, model, k, z, eta) for label, k in kernels(collapse, supervised).items()}
+    racers = {
+        label: Racer(data, model, k, z, eta)
+        for label, k in kernels(collapse, supervised).items()
+        if not only or label in only
+    }
     while True:
         running = [racer for racer in racers.values() if racer.seconds < seconds]
         if not running:
@@ -163,71 +168,52 @@ def made_up(given, writer) -> None:
             data = documents(given.tokens, length, n_outputs, given.words)
             for n_topics in given.topics:
                 for collapse in given.collapse:
-                    cell(data, n_topics, n_outputs, length, collapse, given, writer)
+                    model = model_of(n_topics, n_outputs > 0)
+                    cell(data, model, n_outputs, length, collapse, given, writer)
 
 
-def newsgroups(given, writer) -> None:
-    """20 newsgroups without labels, by log joint; with them, by test accuracy."""
+def real(given, writer) -> None:
+    """The training documents of a corpus of conf/corpus, without labels and with them."""
     from tools.reproduce.study import Context
 
     print(HEADER)
-    for n_topics in given.topics:
-        setup = Context(Path(), given.data, tokens=given.tokens).experiment(
-            "20ng_dense", f"n_topics={n_topics}"
-        )
-        length = round(setup.train.n_tokens / setup.train.n_documents)
-        for collapse in given.collapse:
-            if 0 in given.outputs:
-                cell(setup.train, n_topics, 0, length, collapse, given, writer)
-            if 20 in given.outputs:
-                accuracies(setup, n_topics, length, collapse, given, writer)
+    for name in given.corpora:
+        for n_topics in given.topics:
+            context = Context(Path(), given.data, tokens=given.tokens)
+            setup = context.experiment("20ng_dense", f"n_topics={n_topics}", f"corpus={name}")
+            data = setup.train
+            length = round(data.n_tokens / data.n_documents)
+            for collapse in given.collapse:
+                if 0 in given.outputs:
+                    cell(data, model_of(n_topics, False), 0, length, collapse, given, writer)
+                if given.outputs != [0]:
+                    n_outputs = setup.model.coding(data).n_outputs
+                    cell(data, setup.model, n_outputs, length, collapse, given, writer, setup)
 
 
-def cell(data, n_topics: int, n_outputs: int, length: int, collapse: str, given, writer) -> None:
-    """Race in one cell; write its rows and print its line."""
-    seconds = given.seconds * (n_topics / 100) ** 0.6
-    racers = race(data, model_of(n_topics, n_outputs > 0), collapse, seconds, given.late)
+def cell(data, model, n_outputs: int, length: int, collapse: str, given, writer, setup=None) -> None:
+    """Race in one cell; write its rows and print its line, with scores where there are test documents."""
+    seconds = given.seconds * (model.n_topics / 100) ** 0.6
+    racers = race(data, model, collapse, seconds, given.late, given.kernels)
     rows = outcome(racers, data.n_tokens, seconds)
-    where = {"topics": n_topics, "outputs": n_outputs, "length": length, "collapse": collapse}
+    where = {"topics": model.n_topics, "outputs": n_outputs, "length": length, "collapse": collapse}
+    shown = []
     for row in rows:
+        racer = racers[row["kernel"]]
+        row["log_joint_token"] = racer.curve[-1][1] / data.n_tokens
+        text = "-" if math.isinf(row["of_dense"]) else format(row["of_dense"], ".2f")
+        shown.append(f"{row['kernel']} {text} ({row['ns_token']:.0f})")
+        if setup is not None:
+            keeper = PosteriorKeeper(racer.chain)
+            keeper.keep()
+            row["score"] = setup.score(keeper.predictor())
+            shown[-1] += f" {row['log_joint_token']:.3f} score {row['score']:.3f}"
         writer({**where, **row})
     best = min(rows, key=lambda row: row["of_dense"])
-    shown = "  ".join(
-        f"{r['kernel']} {'-' if math.isinf(r['of_dense']) else format(r['of_dense'], '.2f')} "
-        f"({r['ns_token']:.0f})"
-        for r in rows
+    print(
+        f"{model.n_topics:6} {n_outputs:7} {length:6} {collapse:8}  {best['kernel']:15} " + "  ".join(shown),
+        flush=True,
     )
-    print(f"{n_topics:6} {n_outputs:7} {length:6} {collapse:8}  {best['kernel']:15} {shown}", flush=True)
-
-
-def accuracies(setup, n_topics: int, length: int, collapse: str, given, writer) -> None:
-    """Test accuracy of each kernel at marks of CPU time."""
-    from plugsamp.keeper import PosteriorKeeper
-
-    marks = [given.seconds * m * (n_topics / 100) ** 0.6 for m in (3.0, 6.0, 12.0)]
-    z, eta = start(setup.train, setup.model, given.late or collapse == "partial")
-    for label, kernel in kernels(collapse, True).items():
-        if given.kernels and label not in given.kernels:
-            continue
-        racer = Racer(setup.train, setup.model, kernel, z, eta)
-        for mark in marks:
-            keeper = PosteriorKeeper(racer.chain)
-            while racer.seconds < mark:
-                racer.step()
-                if racer.seconds > 0.75 * mark:
-                    keeper.keep()
-            row = {
-                "topics": n_topics, "outputs": 20, "length": length, "collapse": collapse, "kernel": label,
-                "seconds": racer.seconds, "sweeps": len(racer.curve),
-                "accuracy": setup.score(keeper.predictor()),
-                "log_joint_token": racer.curve[-1][1] / setup.train.n_tokens,
-            }  # fmt: skip
-            writer(row)
-            print("  ".join(f"{k} {_shown(v)}" for k, v in row.items()), flush=True)
-
-
-def _shown(value) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def main() -> None:
@@ -239,7 +225,8 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=1.0)
     parser.add_argument("--words", type=int, default=10_000)
     parser.add_argument("--collapse", nargs="+", default=["full", "partial"], choices=["full", "partial"])
-    parser.add_argument("--kernels", nargs="+", help="with --data: only these")
+    parser.add_argument("--kernels", nargs="+", help="only these; dense is always needed")
+    parser.add_argument("--corpora", nargs="+", default=["20ng_counts"], help="with --data: of conf/corpus")
     parser.add_argument("--late", action="store_true", help="from topics of 15 sweeps, whatever the collapse")
     parser.add_argument("--data", type=Path)
     parser.add_argument("--csv", type=Path, default=Path("kernel_choice.csv"))
@@ -252,18 +239,8 @@ def main() -> None:
         given.tokens = 100_000
     if given.topics is None:
         given.topics = [20, 100, 250, 1000] if given.data is None else [100, 250, 400]
-    fields = [
-        "topics",
-        "outputs",
-        "length",
-        "collapse",
-        "kernel",
-        "ns_token",
-        "sweeps",
-        "of_dense",
-        "seconds",
-    ]
-    fields += ["accuracy", "log_joint_token"]
+    fields = ["topics", "outputs", "length", "collapse", "kernel", "ns_token", "sweeps", "of_dense"]
+    fields += ["log_joint_token", "score"]
     with open(given.csv, "w", newline="", encoding="utf-8") as file, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         table = csv.DictWriter(file, fields, lineterminator="\n")
@@ -273,7 +250,7 @@ def main() -> None:
             table.writerow(row)
             file.flush()
 
-        (made_up if given.data is None else newsgroups)(given, writer)
+        (made_up if given.data is None else real)(given, writer)
 
 
 if __name__ == "__main__":

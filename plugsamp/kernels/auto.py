@@ -8,9 +8,10 @@ from plugsamp.kernels.dense import Dense
 from plugsamp.kernels.presets import SparsePCLDA
 from plugsamp.kernels.sparse import SparseLDA
 
-#: Topics up to which the dense kernel is the quickest to the same log joint (`tools/kernel_choice.py`), with
-#: responses; and without, where the topics are a variable.
-DENSE, DENSE_PLAIN = 400, 1000
+#: Topics up to which the dense kernel is the quickest to the same log joint on real documents
+#: (`tools/kernel_choice.py`; nothing larger was measured): with responses, where outputs count too; and
+#: without, where the topics are a variable.
+DENSE, DENSE_PLAIN = 1200, 1000
 
 #: Outputs a token of a document at which the dense kernel takes twice the time: for each topic that a
 #: document meets it makes a row of K sums over outputs, and short documents do not get to use it again.
@@ -21,9 +22,8 @@ class Auto(Kernel):
     """The quickest exact kernel for the model and the corpus, as measured (README, Kernels).
 
     Without responses SparseLDA; where the topics are a variable the dense kernel up to a thousand of them,
-    and sparse PC-LDA beyond. With responses the dense kernel up to some hundred topics, fewer where documents
-    are short and outputs many; beyond, two draws of the proposal ``sparse``. The chain, the log and
-    metrics.json say which it is.
+    and sparse PC-LDA beyond. With responses the dense kernel up to a thousand topics, fewer where documents are
+    short and outputs many, and the composed one beyond. The chain, the log and metrics.json say which it is.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class Auto(Kernel):
         length = max(corpus.n_tokens, 1) / corpus.n_documents
         if model.n_topics * (1.0 + n_outputs / (OUTPUTS * length)) <= DENSE:
             return Dense(collapse)
-        return ComposedMH(["sparse"], steps=2, collapse=collapse)
+        return ComposedMH(collapse=collapse)
 
     def sampler(self, state):
         raise TypeError("kernel=auto stands for another kernel: take Auto().chosen(model, corpus, n_outputs)")

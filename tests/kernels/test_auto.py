@@ -17,7 +17,8 @@ from plugsamp.kernels import Auto
         ("partial", False, 2000, "dirichlet", "SparsePCLDA"),
         ("auto", False, 5, "spike_slab", "Dense"),
         ("auto", True, 50, "dirichlet", "Dense"),
-        ("auto", True, 400, "dirichlet", "ComposedMH"),
+        ("auto", True, 400, "dirichlet", "Dense"),
+        ("auto", True, 2000, "dirichlet", "ComposedMH"),
         ("partial", True, 50, "dirichlet", "Dense"),
         ("full", True, 50, "dirichlet", "Dense"),
     ],
@@ -33,12 +34,12 @@ def test_the_choice_suits_the_model(collapse, supervised, n_topics, topics, expe
 @pytest.mark.parametrize(
     "n_topics, n_outputs, length, dense",
     [
-        (350, 1, 170, True),
-        (350, 20, 170, True),
-        (450, 1, 170, False),
-        (350, 90, 10, False),
-        (100, 90, 10, True),
-        (350, 90, 1000, True),
+        (1000, 1, 170, True),
+        (1000, 20, 170, True),
+        (1300, 1, 170, False),
+        (1000, 90, 10, False),
+        (400, 90, 10, True),
+        (1000, 90, 1000, True),
     ],
 )
 def test_with_responses_topics_outputs_and_lengths_decide(n_topics, n_outputs, length, dense):
