@@ -22,8 +22,9 @@ class Auto(Kernel):
     """The quickest exact kernel for the model and the corpus, as measured (README, Kernels).
 
     Without responses SparseLDA; where the topics are a variable the dense kernel up to a thousand of them,
-    and sparse PC-LDA beyond. With responses the dense kernel up to a thousand topics, fewer where documents are
-    short and outputs many, and the composed one beyond. The chain, the log and metrics.json say which it is.
+    and sparse PC-LDA beyond. With responses the dense kernel up to a thousand topics, fewer where documents
+    are short and outputs many, and the composed one beyond. The chain, the log and metrics.json say which it
+    is.
 
     Parameters
     ----------
