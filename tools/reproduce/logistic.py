@@ -191,12 +191,12 @@ def draw_burn_in(rows, figure):
         for label, (xs, ys) in series(rows, "sweeps", y, "topics").items():
             axes.plot(xs, ys, "o-", label=f"K = {label}")
         axes.set(xlabel="sweeps of burn-in", ylabel=y.replace("_", " "))
-        marks = sorted({row["sweeps"] for row in rows})
-        axes.set_xscale("symlog", linthresh=1)
-        axes.minorticks_off()
-        axes.set_xticks(marks, [str(mark) for mark in marks])
-    figure.axes[0].set_ylabel("test accuracy of a single draw")
-    figure.axes[0].legend()
+    left, marks = figure.axes[0], sorted({row["sweeps"] for row in rows})
+    left.set_xscale("symlog", linthresh=1)
+    left.minorticks_off()
+    left.set_xticks(marks, [str(mark) for mark in marks])
+    left.set_ylabel("test accuracy of a single draw")
+    left.legend()
 
 
 def _claims_burn_in(number: str, enough: int):

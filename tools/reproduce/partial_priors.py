@@ -48,7 +48,7 @@ def draw_priors(rows, figure):
         axes.bar(np.arange(len(cells)) + shift, heights, 0.4, label=label)
     axes.set_xticks(range(len(cells)), [f"alpha = {a}\nbeta = {b}" for a, b in cells])
     axes.set_ylabel("CPU ns a token and sweep")
-    axes.legend()
+    figure.legend(loc="outside upper center", ncols=2)
 
 
 def claims_priors(rows):
