@@ -1,7 +1,8 @@
-"""Several classes as separate binary models: one against the rest, or one against one.
+"""Several predictors as one: chains of the same model, or several classes as separate binary models.
 
-The papers' other way to several classes beside the multi-task model (000 section 4.1): every task has
-topics, weights and a chain of its own, so tasks run in parallel and share nothing.
+One class against the rest, or one against one, is the papers' other way to several classes beside the
+multi-task model (000 section 4.1): every task has topics, weights and a chain of its own, so tasks run in
+parallel and share nothing. Chains of the same model differ by their seeds alone.
 """
 
 from __future__ import annotations
@@ -15,10 +16,14 @@ from scipy.special import softmax
 
 from plugsamp.corpus import Corpus
 from plugsamp.inference import Predictor
+from plugsamp.losses.base import Loss
 from plugsamp.losses.coding import Coding, code_classes
 from plugsamp.prediction import Prediction
 
 SCHEMES = ("multitask", "ovr", "ovo")
+
+#: The scheme of an ensemble whose members are chains of one model.
+CHAINS = "chains"
 
 
 @dataclass(frozen=True)
@@ -54,9 +59,7 @@ def tasks(corpus: Corpus, scheme: str) -> tuple[list[Task], Coding]:
         raise ValueError(f"multiclass={scheme} needs labels, and the corpus has none")
     coding = code_classes(corpus.responses, corpus.response_names, one_each=True)
     if scheme == "ovr":
-        made = [
-            Task(str(name), None, _binary(coding.y[:, c])) for c, name in enumerate(coding.classes)
-        ]
+        made = [Task(str(name), None, _binary(coding.y[:, c])) for c, name in enumerate(coding.classes)]
         for task in made:
             if len({v for v in task.responses.tolist() if v is not None}) < 2:
                 raise ValueError(
@@ -82,7 +85,7 @@ def _binary(y) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Ensemble:
-    """Predictors of binary tasks, as a predictor of the classes.
+    """Predictors of binary tasks, as a predictor of the classes; or of one model's chains, as their mean.
 
     Attributes
     ----------
@@ -90,7 +93,7 @@ class Ensemble:
         Of each task, in the order of `tasks`.
     names : tuple of str
         What each task tells apart.
-    scheme : {"ovr", "ovo"}
+    scheme : {"ovr", "ovo", "chains"}
     coding : Coding
         Of all classes; its y is empty.
     """
@@ -101,6 +104,10 @@ class Ensemble:
     coding: Coding = field(repr=False)
 
     def __post_init__(self):
+        if self.scheme == CHAINS:
+            if not self.members or len(self.members) != len(self.names):
+                raise ValueError(f"{len(self.members)} chains have {len(self.names)} names")
+            return
         n = len(self.coding.classes)
         wanted = n if self.scheme == "ovr" else n * (n - 1) // 2
         if not len(self.members) == len(self.names) == wanted:
@@ -120,6 +127,8 @@ class Ensemble:
 
     def member_codings(self) -> list[Coding]:
         """Of every member what its two sides are called, for those who read its weights."""
+        if self.scheme == CHAINS:
+            return [member.coding for member in self.members]
         names = [str(c) for c in self.coding.classes]
         if self.scheme == "ovr":
             sides = [(f"not {name}", name) for name in names]
@@ -140,10 +149,13 @@ class Ensemble:
         Prediction
             ``f`` (D, C) holds a score a class: of "ovr" the linear predictor of its model; of "ovo" the
             number of pairs that it wins, ties broken by the sum of its linear predictors. Labels are
-            those of the largest score, of "ovr" of the largest probability where the loss has some.
+            those of the largest score, of "ovr" of the largest probability where the loss has some. Of
+            "chains" f and probabilities are means over the chains, and labels are what they say.
             ``zbar`` and ``theta`` are those of the members side by side.
         """
         parts = [member.predict_encoded(documents) for member, documents in self._encoded(corpus)]
+        if self.scheme == CHAINS:
+            return _mean(parts, self.members[0].loss)
         margins = np.hstack([_signed(part) for part in parts])
         if self.scheme == "ovr":
             f, probabilities = margins, self._normalised(parts)
@@ -212,3 +224,23 @@ def votes(margins, n_classes: int) -> np.ndarray:
     return won + sums / (3.0 * (np.abs(sums) + 1.0))
 
 
+def _mean(parts: list[Prediction], loss) -> Prediction:
+    """What chains of one model say together; topics, which have no common order, stand side by side."""
+    first = parts[0]
+    f = np.mean([part.f for part in parts], axis=0)
+    probabilities = labels = None
+    if first.probabilities is not None:
+        probabilities = np.mean([part.probabilities for part in parts], axis=0)
+    if first.labels is not None:
+        if first.coding.task in ("real", "count"):
+            labels = np.mean([part.labels for part in parts], axis=0)
+        elif probabilities is not None and type(loss).decide is Loss.decide:
+            labels = first.coding.choose(probabilities)
+        else:
+            labels = loss.decide(f, first.coding)
+    side_by_side = {name: np.hstack([getattr(part, name) for part in parts]) for name in ("zbar", "theta")}
+    return replace(
+        first, **side_by_side, f=f, labels=labels, probabilities=probabilities,
+        calibrated=None if first.calibrated is None else all(part.calibrated for part in parts),
+        predictive=None,
+    )  # fmt: skip

@@ -76,12 +76,14 @@ def evaluate(predictor, corpus, held_out: bool = False) -> Evaluation:
     if corpus.responses is not None and prediction.labels is not None:
         measured = metrics.evaluate(prediction, corpus.responses)
     elif held_out and prediction.labels is None:
-        found = document_completion(predictor, corpus)
+        members = getattr(predictor, "members", [predictor])
+        found = [document_completion(member, corpus) for member in members]
+        log_likelihood = float(np.mean([one.log_likelihood for one in found]))
         measured = {
             "main": "log_likelihood",
-            "log_likelihood": found.log_likelihood,
-            "perplexity": found.perplexity,
-            "n_scored": int(found.n_tokens.sum()),
+            "log_likelihood": log_likelihood,
+            "perplexity": found[0].perplexity if len(found) == 1 else float(np.exp(-log_likelihood)),
+            "n_scored": int(found[0].n_tokens.sum()),
         }
     main = measured.pop("main", None)
     if measured.get(main) is None:

@@ -16,7 +16,7 @@ from plugsamp.checks import whole
 from plugsamp.corpus import Corpus
 from plugsamp.covariates.encoder import Encoder
 from plugsamp.covariates.options import Covariates
-from plugsamp.ensembles import SCHEMES
+from plugsamp.ensembles import CHAINS, SCHEMES
 from plugsamp.inference import Predictor
 from plugsamp.model import Model
 from plugsamp.running import Run
@@ -84,6 +84,7 @@ def fit(
     second_step: SecondStep | None = None,
     covariates: Covariates | Encoder | None = None,
     multiclass: str = "multitask",
+    chains: int = 1,
     n_jobs: int = 1,
     observers: Iterable[Callable[[Mapping], object]] = (),
     checkpoint: Checkpoints | str | Path | None = None,
@@ -118,6 +119,9 @@ def fit(
     multiclass : {"multitask", "ovr", "ovo"}
         Several classes share topics in one chain, or are separate chains, one a class against the rest
         or one a pair of classes (`plugsamp.ensembles`).
+    chains : int
+        So many chains of the model, which differ by their seeds; their predictions are averaged, and whether
+        they agree is to be seen (`plugsamp.convergence`).
     n_jobs : int
         Processes for separate chains, as joblib counts them; the result does not depend on it.
     observers : iterable of callables
@@ -183,16 +187,19 @@ def fit(
                 f"the corpus has a covariate {min(there)!r} already, and covariates ask for a column of that "
                 "name; rename one"
             )
-    check_scheme(supervised, multiclass)
+    check_scheme(supervised, multiclass, chains)
     if init is None or isinstance(init, str):
         init = Start("random" if init is None else init)
-    if multiclass != "multitask":
+    if multiclass != "multitask" or chains > 1:
         if not isinstance(init, Start):
-            raise ValueError("topics as init are for one chain, not for separate ones (multiclass=ovr, ovo)")
+            raise ValueError(
+                "topics as init are for one chain, not for several (chains, multiclass=ovr, ovo)"
+            )
+        scheme = multiclass if chains == 1 else CHAINS
         return fit_separately(
-            corpus, model, multiclass, observers=observers, seed=seed, n_jobs=n_jobs, kernel=kernel,
-            backend=backend, sweeps=sweeps, burn_in=burn_in, thin=thin, weight_update=weight_update,
-            weight_passes=weight_passes, supervised=supervised, second_step=second_step,
+            corpus, model, scheme, chains=chains, observers=observers, seed=seed, n_jobs=n_jobs,
+            kernel=kernel, backend=backend, sweeps=sweeps, burn_in=burn_in, thin=thin,
+            weight_update=weight_update, weight_passes=weight_passes, supervised=supervised, second_step=second_step,
             covariates=encoder, init=init, checkpoint=checkpoint, resume=resume,
         )  # fmt: skip
     identity = None
@@ -264,8 +271,10 @@ def _take_up(run: Run, saved, sweeps: int, kept: frozenset[int], observers) -> N
             resumed(run.trace)
 
 
-def check_scheme(supervised: str, multiclass: str) -> None:
+def check_scheme(supervised: str, multiclass: str, chains: int = 1) -> None:
     """Refuse a way to learn the responses that does not exist (ValueError)."""
+    if whole("chains", chains, 1, 1000) > 1 and multiclass != "multitask":
+        raise ValueError(f"chains={chains} goes with multiclass=multitask, not {multiclass}")
     if supervised not in ("joint", "two_step"):
         raise ValueError(f"supervised must be joint or two_step, not {supervised!r}")
     if multiclass not in SCHEMES:

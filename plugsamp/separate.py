@@ -1,4 +1,4 @@
-"""Fitting the binary tasks of several classes in chains of their own, in parallel by joblib."""
+"""Fitting separate chains in parallel, by joblib: of the binary tasks of several classes, or of one model."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy as np
 from plugsamp.checkpoint.lock import Lock
 from plugsamp.checkpoint.options import Checkpoints
 from plugsamp.checkpoint.signals import Stop
-from plugsamp.ensembles import Ensemble, tasks
+from plugsamp.ensembles import CHAINS, Ensemble, Task, tasks
 from plugsamp.errors import ApproximationWarning
 from plugsamp.inference import Predictor
 
@@ -73,6 +73,7 @@ def fit_separately(
     scheme: str,
     *,
     seed: int,
+    chains: int = 1,
     n_jobs: int = 1,
     observers=(),
     checkpoint: Checkpoints | None = None,
@@ -86,9 +87,11 @@ def fit_separately(
     corpus : Corpus
     model : Model
         Of each task. Class weights by name become weights of documents; "balanced" is by task.
-    scheme : {"ovr", "ovo"}
+    scheme : {"ovr", "ovo", "chains"}
+        "chains": no tasks, but so many `chains` of the model.
     seed : int
-        Every task's seed is a function of it and of the task's number: not of `n_jobs`.
+        Every task's seed is a function of it and of the task's number: not of `n_jobs`. The first of several
+        chains has the seed itself.
     n_jobs : int
         Processes, as joblib counts them.
     observers : iterable of callables
@@ -106,16 +109,19 @@ def fit_separately(
     """
     from joblib import Parallel, delayed
 
-    if model.loss.unsupervised:
-        raise ValueError(f"multiclass={scheme} needs a loss; without one there are no classes to tell apart")
-    task = model.coding(corpus).task
-    if task not in ("binary", "multiclass", "multilabel"):
-        raise ValueError(f"multiclass={scheme} is for classes, and {model.loss!r} is for {task} responses")
-    made, coding = tasks(corpus, scheme)
+    if scheme == CHAINS:
+        coding = model.coding(corpus)
+        made = [Task(f"chain {number + 1}", None, corpus.responses) for number in range(chains)]
+    else:
+        made, coding = _tasks(corpus, model, scheme)
     jobs = []
     for number, task in enumerate(made):
         member_seed = int(np.random.SeedSequence((seed, number)).generate_state(1)[0])
-        member_model, weights = _weighting(model, corpus, coding, number)
+        if scheme == CHAINS:
+            member_seed = member_seed if number else seed
+            member_model, weights = model, corpus.weights
+        else:
+            member_model, weights = _weighting(model, corpus, coding, number)
         more = options
         if checkpoint is not None:  # kept until all are done
             own = replace(checkpoint, folder=checkpoint.folder / f"model-{number:04d}", keep=True)
@@ -131,7 +137,7 @@ def fit_separately(
         done = parallel(delayed(_fit_member)(*job) for job in jobs)
         for task, member in zip(made, done, strict=True):
             for row in member.trace:
-                row["task"] = task.name
+                row["chain" if scheme == CHAINS else "task"] = task.name
                 for observe in observers:
                     observe(row)
             for clause in member.approximations:
@@ -148,7 +154,9 @@ def fit_separately(
             members=tuple(m.predictor for m in members),
             names=tuple(task.name for task in made),
             scheme=scheme,
-            coding=replace(coding, y=np.empty((0, coding.n_outputs))),
+            coding=members[0].predictor.coding
+            if scheme == CHAINS
+            else replace(coding, y=np.empty((0, coding.n_outputs))),
         ),
         trace=[row for m in members for row in m.trace],
         topic_totals=[m.topic_totals for m in members],
@@ -156,6 +164,15 @@ def fit_separately(
         n_tokens=sum(m.n_tokens for m in members),
         approximations=tuple(approximations),
     )
+
+
+def _tasks(corpus, model, scheme: str):
+    if model.loss.unsupervised:
+        raise ValueError(f"multiclass={scheme} needs a loss; without one there are no classes to tell apart")
+    task = model.coding(corpus).task
+    if task not in ("binary", "multiclass", "multilabel"):
+        raise ValueError(f"multiclass={scheme} is for classes, and {model.loss!r} is for {task} responses")
+    return tasks(corpus, scheme)
 
 
 def _fit_member(corpus, model, seed, options) -> _Member:

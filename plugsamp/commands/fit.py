@@ -62,6 +62,7 @@ class Settings:
     standardise: bool
     supervised: str
     multiclass: str
+    chains: int
     class_weight: str | dict | None
     covariates: dict
     second_step: dict

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from plugsamp.agreement import agreement
 from plugsamp.checkpoint.generations import Generations
 from plugsamp.checkpoint.options import Checkpoints
 from plugsamp.checks import whole
@@ -59,7 +60,7 @@ def check(settings, chosen: Mapping) -> Model:
     if settings.seed is not None:
         whole("seed", settings.seed)
     check_update(settings.weight_update, settings.weight_passes)
-    check_scheme(settings.supervised, settings.multiclass)
+    check_scheme(settings.supervised, settings.multiclass, settings.chains)
     if settings.supervised != "two_step" and settings.second_step != SecondStep():
         raise ValueError("options of second_step are for supervised=two_step, which is not chosen")
     if settings.top_words < 1:
@@ -109,7 +110,7 @@ def run(settings, chosen: Mapping, model: Model, folder: Path, resumed=None) -> 
     text = "\n\n".join(f"{title}\n{plain_table(rows, 160)}".lstrip("\n") for title, rows in tables)
     (folder / "topics.txt").write_text(text + "\n", encoding="utf-8", errors="replace")
     write_json(folder / "metrics.json", metrics)
-    show(result, trained, tested, tables, folder)
+    show(result, trained, tested, tables, folder, metrics)
     return metrics["main"]
 
 
@@ -170,7 +171,7 @@ def _fit(settings, chosen, model, train, folder: Path, resumed) -> Fit | Separat
     n_tokens = train.n_tokens
     with TraceFile(folder / "trace.csv") as trace, Progress(settings.sweeps, n_tokens) as progress:
         # Chains of their own report when they are done, and are counted as they are.
-        one = settings.multiclass == "multitask"
+        one = settings.multiclass == "multitask" and settings.chains == 1
         observers = [trace, progress] if one else [trace]
         if resumed is not None:
             observers.insert(0, _Once(resumed))
@@ -191,6 +192,7 @@ def _fit(settings, chosen, model, train, folder: Path, resumed) -> Fit | Separat
                 supervised=settings.supervised,
                 second_step=settings.second_step,
                 multiclass=settings.multiclass,
+                chains=settings.chains,
                 n_jobs=settings.n_jobs,
                 observers=observers,
                 checkpoint=Checkpoints(folder / CHECKPOINT, **vars(settings.checkpoint)),
@@ -245,6 +247,9 @@ def metrics_of(settings, train, result: Fit | SeparateFit, trained, tested) -> d
         shape["sparsity"] = sparsity(result.chain.counts.doc_topic, result.chain.counts.topic_word)
         last = result.trace[-1]
         shape["acceptance"] = {k.partition("_")[2]: v for k, v in last.items() if k.startswith("acceptance_")}
+    if settings.chains > 1:
+        shape["chains"] = settings.chains
+        shape["mixing"] = mixing_of(settings, result)
     return {
         "main": main,
         "main_name": name,
@@ -268,18 +273,31 @@ def metrics_of(settings, train, result: Fit | SeparateFit, trained, tested) -> d
     }
 
 
-def show(result: Fit | SeparateFit, trained, tested, tables, folder: Path) -> None:
+def mixing_of(settings, result: SeparateFit) -> dict:
+    """Whether several chains agree; why that is not known, where it is not."""
+    burn_in = settings.sweeps // 2 if settings.burn_in is None else settings.burn_in
+    try:
+        return agreement(result.trace, burn_in)
+    except (ValueError, ImportError) as error:
+        return {"unknown": str(error)}
+
+
+def show(result: Fit | SeparateFit, trained, tested, tables, folder: Path, metrics: Mapping) -> None:
     """The outcome on standard output: metrics, then the largest topics, or the strongest of each model."""
     lines = [
         f"{what:5} {_numbers(evaluation.measures)}"
         for what, evaluation in (("test", tested), ("train", trained))
         if evaluation is not None and evaluation.measures
     ]
+    mixed = metrics.get("mixing")
+    if mixed is not None:
+        known = [f"{k.replace('_', ' ')} {one['r_hat']:.3f}" for k, one in mixed.items() if k != "unknown"]
+        lines.append(f"R-hat {', '.join(known)}" if known else f"R-hat unknown: {mixed['unknown']}")
     speed = quantity(result.tokens_per_second)
     lines.append(f"{result.n_sweeps} sweeps in {duration(result.seconds)}, {speed} tok/s")
     print("\n".join([*lines, ""]))
     width = max(shutil.get_terminal_size((100, 24)).columns, 40)  # a narrower table says nothing
-    if len(tables) == 1:
+    if len(tables) == 1 or "chains" in metrics:  # of several chains the first
         every = tables[0][1]
     else:
         every = [max(rows, key=lambda t: t.speaks_for[0][1] if t.speaks_for else 0.0) for _, rows in tables]

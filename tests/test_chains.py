@@ -1,0 +1,127 @@
+"""Several chains of one model in one fit: kept apart, predicting together, compared."""
+
+import json
+
+import numpy as np
+import pytest
+
+import plugsamp as ps
+from plugsamp.agreement import agreement
+from plugsamp.ensembles import Ensemble
+from plugsamp.evaluation import evaluate
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    rng = np.random.default_rng(0)
+    kind = np.arange(45) % 3
+    counts = rng.poisson(np.where(np.arange(12)[None] // 4 == kind[:, None], 2.0, 0.3))
+    return ps.Corpus.from_counts(counts, responses=np.array(["a", "b", "c"])[kind])
+
+
+OPTIONS = {"sweeps": 12, "burn_in": 4, "thin": 2, "seed": 5}
+
+
+def fitted(corpus, chains=3, loss="hinge", **more):
+    return ps.fit(corpus, ps.Model(4, loss=loss), chains=chains, **{**OPTIONS, **more})
+
+
+@pytest.mark.parametrize("loss", ["hinge", "logistic", "probit"])
+def test_predictions_are_means_over_chains(corpus, loss):
+    together = fitted(corpus, loss=loss).predictor
+    assert together.names == ("chain 1", "chain 2", "chain 3")
+    alone = [member.predict(corpus) for member in together.members]
+    found = together.predict(corpus)
+    np.testing.assert_allclose(found.f, np.mean([p.f for p in alone], axis=0))
+    if loss == "hinge":
+        assert found.probabilities is None
+        assert found.labels.tolist() == found.coding.classes[found.f.argmax(axis=1)].tolist()
+    else:
+        np.testing.assert_allclose(found.probabilities, np.mean([p.probabilities for p in alone], axis=0))
+        assert found.labels.tolist() == found.coding.classes[found.probabilities.argmax(axis=1)].tolist()
+    assert found.theta.shape == (45, 12)
+
+
+def test_real_responses_and_none(corpus):
+    y = corpus.counts().toarray()[:, :4].sum(axis=1) + 0.5
+    found = fitted(corpus.with_responses(y), chains=2, loss="gaussian").predictor
+    prediction = found.predict(corpus)
+    np.testing.assert_allclose(
+        prediction.labels, np.mean([m.predict(corpus).labels for m in found.members], axis=0)
+    )
+    with pytest.raises(ValueError, match="no intervals"):
+        prediction.interval()
+    topics = fitted(corpus, chains=2, loss="none").predictor
+    assert topics.predict(corpus).labels is None
+    parts = [evaluate(m, corpus, held_out=True).main for m in topics.members]
+    assert evaluate(topics, corpus, held_out=True).main == pytest.approx(np.mean(parts))
+
+
+def test_chains_differ_and_the_first_is_the_fit_alone(corpus):
+    result = fitted(corpus)
+    one = ps.fit(corpus, ps.Model(4, loss="hinge"), **OPTIONS)
+    assert result.predictor.members[0].digest == one.predictor.digest
+    assert len({m.digest for m in result.predictor.members}) == 3
+    rows = {
+        name: [r["log_joint"] for r in result.trace if r["chain"] == name] for name in result.predictor.names
+    }
+    assert rows["chain 1"] == [r["log_joint"] for r in one.trace]
+    assert {len(values) for values in rows.values()} == {12}
+    parallel = fitted(corpus, n_jobs=2)
+    assert parallel.predictor.digest == result.predictor.digest
+
+
+def test_agreement(corpus):
+    found = agreement(fitted(corpus).trace, 4)
+    assert set(found) == {"log_joint", "log_joint_words", "log_joint_responses", "loss"}
+    assert all(one["r_hat"] > 0.9 and one["ess"] > 1 for one in found.values())
+    with pytest.raises(ValueError, match="burn-in of 12"):
+        agreement(fitted(corpus).trace, 12)
+    same = [{"sweep": s, "chain": c, "log_joint": float(s)} for c in "ab" for s in range(9)]
+    with pytest.raises(ValueError, match="chains of one seed"):
+        agreement(same, 0)
+
+
+def test_saving(corpus, tmp_path):
+    together = fitted(corpus).predictor
+    ps.save_model(tmp_path / "model", together)
+    again = ps.load_model(tmp_path / "model")
+    assert isinstance(again, Ensemble) and again.digest == together.digest
+    assert (again.predict(corpus).f == together.predict(corpus).f).all()
+
+
+def test_refusals(corpus):
+    for chains in (0, -1, 1.5, "two", True):
+        with pytest.raises(ValueError, match="chains must be"):
+            fitted(corpus, chains=chains)
+    with pytest.raises(ValueError, match="chains=2 goes with multiclass=multitask"):
+        fitted(corpus, chains=2, multiclass="ovr")
+    with pytest.raises(ValueError, match="for one chain"):
+        fitted(corpus, chains=2, init=np.zeros(corpus.n_tokens, int))
+
+
+def test_the_command(tmp_path, monkeypatch, capsys):
+    from plugsamp.cli import main
+
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    words = {"x": ["moon", "orbit", "rocket"], "y": ["soup", "bread", "salt"]}
+    lines = [f"{' '.join(rng.choice(words[c], 9))},{c}" for c in "xy" * 12]
+    (tmp_path / "a.csv").write_text("\n".join(["text,label", *lines]))
+    fast = [
+        "n_topics=2",
+        "sweeps=12",
+        "corpus=csv",
+        "corpus.path=a.csv",
+        "corpus.min_df=1",
+        "corpus.test_size=0.25",
+    ]
+    assert main(["fit", *fast, "chains=2", "hydra.run.dir=run"]) == 0
+    assert "R-hat log joint" in capsys.readouterr().out
+    metrics = json.loads((tmp_path / "run" / "metrics.json").read_text())
+    assert metrics["chains"] == 2 and metrics["mixing"]["log_joint"]["ess"] > 0
+    assert "chain 2" in (tmp_path / "run" / "topics.txt").read_text()
+    assert main(["predict", "model=run", *fast[2:], "part=test", "out=again.csv"]) == 0
+    assert (tmp_path / "again.csv").read_bytes() == (tmp_path / "run" / "predictions.csv").read_bytes()
+    assert main(["fit", *fast, "chains=2", "sweeps=3", "hydra.run.dir=short"]) == 0
+    assert "R-hat unknown" in capsys.readouterr().out
