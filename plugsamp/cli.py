@@ -12,6 +12,7 @@ COMMANDS = {
     "fit": ("plugsamp.commands.fit", "fit a supervised topic model and evaluate it"),
     "predict": ("plugsamp.commands.predict", "predict new documents with a saved model"),
     "evaluate": ("plugsamp.commands.evaluate", "score a saved model on documents with known responses"),
+    "report": ("plugsamp.commands.report", "write the HTML report of a run: topics, weights, why, chains"),
     "convert": ("plugsamp.commands.convert", "write a corpus in another format"),
     "cite": ("plugsamp.commands.cite", "the papers behind what a run used"),
     "plugins": (

@@ -62,6 +62,7 @@ class Settings:
     weight_passes: int
     predict: dict
     top_words: int
+    report: bool
     save_model: bool
     overwrite: bool
     data_dir: str
@@ -156,7 +157,7 @@ USAGE = """\
 plugsamp fit [OPTION=VALUE ...] [FLAG ...]
 
 Fit a supervised topic model by sampling, evaluate it on the test documents and write a run folder:
-model/, trace.csv, metrics.json, predictions.csv, topics.txt, config.yaml."""
+report.html, model/, trace.csv, metrics.json, predictions.csv, topics.txt, config.yaml."""
 
 EXAMPLES = """\
   plugsamp fit

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from plugsamp import report
 from plugsamp.checks import whole
 from plugsamp.commands.hydra_app import Interrupted
 from plugsamp.diagnostics import sparsity, top_words, topic_table
@@ -97,6 +98,8 @@ def run(settings, chosen: Mapping, model: Model, folder: Path) -> float | None:
     tables = tables_of(result, predictor, settings.top_words)
     text = "\n\n".join(f"{title}\n{plain_table(rows, 160)}".lstrip("\n") for title, rows in tables)
     (folder / "topics.txt").write_text(text + "\n", encoding="utf-8", errors="replace")
+    if settings.report:
+        report.write(folder, predictor=predictor, train=train, test=test, train_prediction=trained.prediction)
     show(result, trained, tested, tables, folder)
     return metrics["main"]
 
