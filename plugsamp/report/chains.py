@@ -100,6 +100,7 @@ def _title(name: str) -> str:
 
 def _charts(trace: Trace, burn_in: int, n_sweeps: int) -> tuple[list[Chart], str]:
     names = [n for n in trace.columns if n not in ASIDE and not n.startswith(("acceptance_", "seconds_"))]
+    names.sort(key=lambda name: name == "seconds")
     several = len(trace.chains) > 1
     charts = []
     for name in names:

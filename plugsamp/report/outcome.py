@@ -14,7 +14,7 @@ from plugsamp.report.folder import Table
 from plugsamp.report.texts import cut, percent, shown
 
 #: Classes of a confusion matrix, of the table of scores; mistakes listed; points and plots of real responses.
-CONFUSED, SCORED, MISTAKES, POINTS, PLOTS = 25, 200, 12, 1500, 12
+CONFUSED, SCORED, MISTAKES, POINTS, PLOTS = 30, 200, 12, 1500, 12
 
 OTHERS = "(others)"
 

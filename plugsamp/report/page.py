@@ -158,6 +158,7 @@ def _measures(metrics: dict) -> list[tuple[str, list[tuple[str, object]]]]:
         if not isinstance(measured, dict):
             continue
         values = [(title_, measured[name]) for name, title_ in MEASURES.items() if measured.get(name) is not None]
+        values = [(title_, value) for title_, value in values if value or title_ != MEASURES["n_missing"]]
         if values:
             found.append((title, values))
     return found
@@ -175,7 +176,7 @@ def _environment() -> Environment:
     )
     environment.filters |= {
         "number": texts.number, "percent": texts.percent, "shown": texts.shown, "spoken": _spoken,
-        "one_line": texts.one_line,
+        "one_line": texts.one_line, "plain": texts.plain,
     }  # fmt: skip
     # The page's own files, trusted; the browser is told the digest of the only script that may run.
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()

@@ -30,11 +30,11 @@ def _plain(value):
     return value
 
 
-def picture(title: str, *inside, width: float = WIDTH, height: float = HEIGHT, class_: str = "chart") -> Markup:
+def picture(title: str, *inside, width: float = WIDTH, height: float = HEIGHT, class_="chart", **more) -> Markup:
     """An SVG image with its title for those who do not see it."""
     return tag(
         "svg", tag("title", title), *inside, viewBox=f"0 0 {width:.0f} {height:.0f}",
-        width=round(width), height=round(height), role="img", class_=class_, xmlns="http://www.w3.org/2000/svg",
+        width=round(width), height=round(height), role="img", class_=class_, **more,
     )  # fmt: skip
 
 
@@ -43,7 +43,7 @@ def ticks(low: float, high: float, n: int = 4) -> list[float]:
     span = high - low
     rough = span / max(n, 1)
     power = 10.0 ** math.floor(math.log10(rough))
-    step = next(m * power for m in (1, 2, 2.5, 5, 10) if m * power >= rough * 0.999)
+    step = next(m * power for m in (1, 2, 5, 10) if m * power >= rough * 0.7)
     first = math.ceil(low / step - 1e-9)
     last = math.floor(high / step + 1e-9)
     return [i * step for i in range(first, last + 1)]
@@ -85,19 +85,17 @@ class Axes:
     def frame(self, x_ticks: bool = True, x_title: str = "") -> Markup:
         """Grid lines with the values beside them."""
         found = ticks(*self.y)
-        step = found[1] - found[0] if len(found) > 1 else 0.0
         parts = [
             tag("line", x1=LEFT, x2=self.width - RIGHT, y1=self.at_y(v), y2=self.at_y(v), class_="grid")
-            + tag("text", compact(v, step), x=LEFT - 5, y=self.at_y(v) + 3.5, class_="tick end")
-            for v in found
+            + tag("text", text, x=LEFT - 5, y=self.at_y(v) + 3.5, class_="tick end")
+            for v, text in zip(found, compact(found), strict=True)
         ]
         if x_ticks:
             found = ticks(*self.x)
-            step = found[1] - found[0] if len(found) > 1 else 0.0
             parts += [
-                tag("text", compact(v, step), x=self.at_x(v), y=self.height - 5, class_="tick middle")
-                for v in found
-                if self.at_x(v) < self.width - 24 or not x_title
+                tag("text", text, x=self.at_x(v), y=self.height - 5, class_="tick middle")
+                for v, text in zip(found, compact(found), strict=True)
+                if self.at_x(v) < self.width - RIGHT - 6 * len(x_title) - 14
             ]
         if x_title:
             parts.append(tag("text", x_title, x=self.width - RIGHT, y=self.height - 5, class_="tick end"))
@@ -208,25 +206,26 @@ def heat_map(title: str, rows: Sequence[str], columns: Sequence[str], values, ti
     largest : float
         The size of the deepest colour.
     """
-    wide, tall = 13, 16
-    left = 10 + 6.3 * max((len(r) for r in rows), default=0)
-    top = 10 + 6.5 * max((len(c) for c in columns), default=0)
+    wide, tall = int(min(34, max(13, 760 // max(len(columns), 1)))), 16
+    left = round(10 + 6.3 * max((len(r) for r in rows), default=0))
+    top = round(10 + 6.5 * max((len(c) for c in columns), default=0))
     parts = [
         tag("text", name, x=left - 5, y=top + tall * r + 12, class_="tick end") for r, name in enumerate(rows)
     ]
     for c, name in enumerate(columns):
-        x = left + wide * c + 9.5
+        x = left + wide * (c + 0.5) + 3.5
         turned = f"rotate(-90 {x:.1f} {top - 4:.1f})"
         parts.append(tag("text", name, x=x, y=top - 4, transform=turned, class_="tick"))
     for r, row in enumerate(tips):
         y = top + tall * r
         for c, tip in enumerate(row):
+            # their size is said once, in the style of the picture
             parts.append(
-                tag("rect", tag("title", tip), x=left + wide * c, y=y, width=wide - 1, height=tall - 1,
-                    class_=shade(values[r][c], largest))
-            )  # fmt: skip
+                tag("rect", tag("title", tip), x=left + wide * c, y=y, class_=shade(values[r][c], largest))
+            )
     return picture(
-        title, *parts, width=left + wide * len(columns) + 4, height=top + tall * len(rows) + 4, class_="map"
+        title, *parts, width=left + wide * len(columns) + 4, height=top + tall * len(rows) + 4, class_="map",
+        style=f"--wide:{wide - 1}px;--tall:{tall - 1}px",
     )
 
 

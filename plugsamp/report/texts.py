@@ -24,8 +24,13 @@ def number(value, digits: int = 3, sign: bool = False) -> str:
         text = f"{value:{form}.{digits - 1}e}"
     else:
         whole = math.floor(math.log10(size)) + 1 if size else 1
-        text = f"{value:{form},.{max(digits - max(whole, 1), 0)}f}"
+        text = f"{value:{form},.{max(digits - whole, 0)}f}"
     return text.replace("-", "−")
+
+
+def plain(value) -> str:
+    """A number as scripts read it, to sort by; nothing where there is none."""
+    return "" if value is None or not math.isfinite(value) else f"{value:.6g}"
 
 
 def percent(share, digits: int = 1) -> str:
@@ -34,17 +39,16 @@ def percent(share, digits: int = 1) -> str:
     return f"{100 * share:.{digits}f} %"
 
 
-def compact(value: float, step: float = 0.0) -> str:
-    """A tick of an axis: 1234567 -> 1.23M, with the digits that tell ticks `step` apart."""
-    size, unit = 1.0, ""
-    for size_, unit_ in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if abs(value) >= size_ * 10:
-            size, unit = size_, unit_
-            break
-    digits = 2 if step <= 0 else max(0, -math.floor(math.log10(step / size) + 1e-9))
-    if digits > 6:
-        return f"{value:.2g}".replace("-", "−")
-    return f"{value / size:.{digits}f}{unit}".replace("-", "−")
+def compact(ticks: list[float]) -> list[str]:
+    """Ticks of an axis in a unit that they share: -1.5M, -1.0M; with the digits that tell them apart."""
+    largest = max(map(abs, ticks), default=0.0)
+    size, unit = next(((s, u) for s, u in ((1e9, "G"), (1e6, "M"), (1e4, "k")) if largest >= s), (1.0, ""))
+    size = 1e3 if unit == "k" else size
+    step = ticks[1] - ticks[0] if len(ticks) > 1 else largest
+    digits = max(0, -math.floor(math.log10(step / size) + 1e-9)) if step > 0 else 0
+    if digits > 5 or largest / size >= 1e6:
+        return [f"{v:.3g}".replace("-", "−") for v in ticks]
+    return [f"{v / size:.{digits}f}{unit}".replace("-", "−") for v in ticks]
 
 
 def cut(n_shown: int, n_all: int, what: str, where: str = "") -> str:

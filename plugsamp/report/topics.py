@@ -11,17 +11,28 @@ from plugsamp.report.folder import Table
 from plugsamp.report.members import Member
 from plugsamp.report.texts import shown
 
-#: Words of a topic in its row, and when it is opened; documents; outputs named in its row, and opened.
-WORDS, MORE_WORDS, DOCUMENTS, SPEAKS, OUTPUTS = 10, 30, 3, 3, 12
+#: Words and outputs in a topic's row.
+WORDS, SPEAKS = 10, 3
+
+
+@dataclass(frozen=True)
+class Detail:
+    """What a topic shows when it is opened: words, documents and words of them, outputs."""
+
+    words: int
+    documents: int
+    excerpt: int
+    outputs: int
+
+
+#: Of some topics, and of each of many: the page stays quick to open.
+FEW, MANY, FEW_TOPICS = Detail(20, 3, 8, 8), Detail(15, 2, 5, 4), 120
 
 #: Topics on the page in all, and models of separate chains.
 TOPICS, MODELS = 400, 60
 
 #: The ends of the intervals of weights.
 ENDS = (0.05, 0.95)
-
-#: Words of a document that stand for it.
-EXCERPT = 8
 
 
 @dataclass(frozen=True)
@@ -89,10 +100,11 @@ def models(members: list[Member], train, prediction, table: Table | None) -> lis
     """
     chosen = members[:MODELS]
     room = max(1, TOPICS // len(chosen))
-    return [_model(m, room, train, prediction, table if m.number is None else None) for m in chosen]
+    detail = FEW if sum(min(m.n_topics, room) for m in chosen) <= FEW_TOPICS else MANY
+    return [_model(m, room, detail, train, prediction, table if m.number is None else None) for m in chosen]
 
 
-def _model(member: Member, room: int, train, prediction, table: Table | None) -> Model:
+def _model(member: Member, room: int, detail: Detail, train, prediction, table: Table | None) -> Model:
     n_topics, phi = member.n_topics, member.predictor.phi
     vocabulary = member.predictor.vocabulary
     numbers = _columns(member, train, prediction, table)
@@ -103,12 +115,12 @@ def _model(member: Member, room: int, train, prediction, table: Table | None) ->
     rows = np.argsort(-importance, kind="stable")[:room]
     if "share" in numbers:
         rows = rows[np.argsort(-numbers["share"][rows], kind="stable")]
-    best = top_words(phi[rows], MORE_WORDS)
+    best = top_words(phi[rows], max(WORDS, detail.words))
     counts = train.counts() if train is not None else None
     topics = []
     for k, words in zip(rows.tolist(), best, strict=True):
         strength = _weights(member.outputs, weights[:, :, k])
-        documents = _documents(member, k, train, counts, prediction) if prediction is not None else []
+        documents = _documents(member, k, detail, train, counts, prediction) if prediction is not None else []
         mass = max(float(phi[k].sum()), 1e-300)
         topics.append(
             Topic(
@@ -121,7 +133,7 @@ def _model(member: Member, room: int, train, prediction, table: Table | None) ->
                     for name in ("share", "coherence", "entropy", "effect")
                 },
                 speaks_for=_speaks_for(strength, member.coding.task),
-                weights=sorted(strength, key=lambda w: -abs(w.median))[:OUTPUTS],
+                weights=sorted(strength, key=lambda w: -abs(w.median))[: detail.outputs],
                 n_outputs=len(member.outputs),
                 documents=documents,
             )
@@ -162,11 +174,11 @@ def _columns(member: Member, train, prediction, table: Table | None) -> dict[str
     return numbers
 
 
-def _documents(member: Member, k: int, train, counts, prediction) -> list[Document]:
+def _documents(member: Member, k: int, detail: Detail, train, counts, prediction) -> list[Document]:
     """Those with the largest expected share; the prior draws short ones to the middle."""
     share = prediction.theta[:, member.columns.start + k]
     share = np.where(prediction.n_known > 0, share, -1.0)
-    n = min(DOCUMENTS, len(share))
+    n = min(detail.documents, len(share))
     rows = np.argpartition(-share, n - 1)[:n]
     rows = rows[np.argsort(-share[rows], kind="stable")]
     phi, found = member.predictor.phi, []
@@ -176,7 +188,7 @@ def _documents(member: Member, k: int, train, counts, prediction) -> list[Docume
         words, n_words = _row(counts, d)
         theta = prediction.theta[d, member.columns]
         mass = n_words * phi[k, words] * theta[k] / np.maximum(theta @ phi[:, words], 1e-300)
-        best = words[np.argsort(-mass, kind="stable")[:EXCERPT]]
+        best = words[np.argsort(-mass, kind="stable")[: detail.excerpt]]
         found.append(
             Document(
                 shown(train.ids[d]), float(share[d]), response_of(train, d),

@@ -34,7 +34,7 @@ class Panel:
 
     title: str
     plot: Markup
-    strongest: list[Strong]
+    strongest: list[Strong]  # two at each end
     shrunk: float
 
 
@@ -96,12 +96,13 @@ def _strongest(middle, n: int) -> np.ndarray:
 
 def _panel(member: Member, name: str, middle, low, high) -> Panel:
     size = np.abs(middle)
-    order = [k for k in np.argsort(-size, kind="stable")[:4].tolist() if size[k] > 0]
+    order = np.argsort(-middle, kind="stable").tolist()
+    ends = [k for k in order[:2] if middle[k] > 0] + [k for k in order[:-3:-1] if middle[k] < 0]
     largest = float(size.max())
     return Panel(
         name,
         svg.intervals(f"Weights for {name}: medians and 90 % intervals of topics", middle, low, high),
-        [Strong(member.key(k), k, float(middle[k])) for k in order],
+        [Strong(member.key(k), k, float(middle[k])) for k in ends],
         float((size < SHRUNK * largest).mean()) if largest else 1.0,
     )
 
