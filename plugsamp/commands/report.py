@@ -48,7 +48,9 @@ def task(config: DictConfig) -> None:
         if predictor is not None:
             train, test = documents(config, run, predictor)
         if settings.documents and train is None:
-            raise InputError("documents=... needs the corpus; say where it is: corpus=FORMAT corpus.path=FILE")
+            raise InputError(
+                "documents=... needs the corpus; say where it is: corpus=FORMAT corpus.path=FILE"
+            )
         out = report.write(
             settings.run, settings.out, predictor=predictor, train=train, test=test,
             documents=settings.documents, names=settings.names,
@@ -79,7 +81,9 @@ def documents(config: DictConfig, run, predictor):
         return None, None
     digest = run.metrics.get("corpus_digest")
     if digest is not None and train.digest() != digest:
-        log.warning("these are not the training documents of the run: what is said of documents is about others")
+        log.warning(
+            "these are not the training documents of the run: what is said of documents is about others"
+        )
     return train, test
 
 

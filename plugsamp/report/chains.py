@@ -16,6 +16,9 @@ from plugsamp.report.texts import cut, shown
 #: Points of a line, lines of a chart, charts.
 POINTS, LINES, CHARTS = 300, 40, 24
 
+#: Draws of which effective ones can be told.
+LEAST = 4
+
 #: Columns of the trace that have no chart of their own, and what the others are called.
 ASIDE = ("sweep", "elapsed")
 TITLES = {
@@ -148,6 +151,8 @@ def _mixing(trace: Trace, burn_in: int) -> tuple[list[Mixed], str]:
             draws = [np.array([d[-shortest:] for d in draws])]
         else:  # one chain is held against itself: its halves as two
             draws = [d[len(d) % 2 :].reshape(2, -1) for d in draws]
+        if min(d.shape[1] for d in draws) < LEAST:
+            return [], ""
         try:
             mixed = [mixing(d) for d in draws]
         except ImportError as error:

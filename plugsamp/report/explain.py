@@ -140,7 +140,6 @@ def explain(members: list[Member], predictor, corpus, rows: Sequence[int]) -> li
 
 def _one(members, predictor, documents, prediction, d: int, by_member: dict) -> Explanation:
     coding = prediction.coding
-    true = response_of(documents, d)
     chosen, note = _outputs(coding, documents, prediction, d)
     blocks = []
     for m, outputs in _models(members, predictor, coding, prediction, chosen, d).items():
@@ -149,9 +148,15 @@ def _one(members, predictor, documents, prediction, d: int, by_member: dict) -> 
             by_member[m] = prediction if member.number is None else member.predictor.predict(documents)
         blocks.append(_block(member, outputs, documents, by_member[m], d))
     return Explanation(
-        shown(documents.ids[d]), true, _predicted(coding, prediction, d), _right(coding, documents, prediction, d),
-        int(prediction.n_known[d]), int(prediction.n_unknown[d]), blocks, note,
-    )  # fmt: skip
+        id=shown(documents.ids[d]),
+        true=response_of(documents, d),
+        predicted=_predicted(coding, prediction, d),
+        right=_right(coding, documents, prediction, d),
+        n_known=int(prediction.n_known[d]),
+        n_unknown=int(prediction.n_unknown[d]),
+        blocks=blocks,
+        outputs_note=note,
+    )
 
 
 def _outputs(coding, documents, prediction, d: int) -> tuple[list[int], str]:
@@ -166,8 +171,9 @@ def _outputs(coding, documents, prediction, d: int) -> tuple[list[int], str]:
     if coding.task == "multiclass":
         label = prediction.labels[d]
         first = [c for c, name in enumerate(coding.classes) if name == label]
-        known = [] if truth is None else [c for c, name in enumerate(coding.classes) if _label(truth[d]) == name]
-        return list(dict.fromkeys([*first, *known, *order]))[: 2 if known and known != first else OUTPUTS - 1], ""
+        true = None if truth is None else _label(truth[d])
+        known = [c for c, name in enumerate(coding.classes) if name == true]
+        return list(dict.fromkeys([*first, *known, *order]))[:2], ""
     positive = [c for c in order if prediction.labels[d][c]]
     missed = []
     if truth is not None:
@@ -244,7 +250,7 @@ def _words(member: Member, documents, prediction, d: int, topics: list[int]) -> 
     counts = documents.counts()[[d]]
     words, n = counts.indices, counts.data
     phi = member.predictor.phi[:, words].astype(float)
-    theta = (prediction.zbar[d] * prediction.n_known[d] + member.predictor.alpha)
+    theta = prediction.zbar[d] * prediction.n_known[d] + member.predictor.alpha
     joint = theta[:, None] * phi
     parts = joint / np.maximum(joint.sum(axis=0), 1e-300)
     found = {}
@@ -264,7 +270,9 @@ def _predicted(coding, prediction, d: int) -> str:
         return shown(label)
     if coding.task == "multilabel":
         found = [shown(coding.output_names[c]) for c in np.flatnonzero(label)]
-        return (", ".join(found[:4]) + (f" and {len(found) - 4} more" if len(found) > 4 else "")) or "no label"
+        return (
+            ", ".join(found[:4]) + (f" and {len(found) - 4} more" if len(found) > 4 else "")
+        ) or "no label"
     values = np.atleast_1d(label)
     if len(values) == 1:
         return f"{values[0]:.4g}"

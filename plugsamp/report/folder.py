@@ -135,7 +135,9 @@ def _table(path: Path) -> Table | None:
             raise InputError(f"this table cannot be read ({error})", file=path) from None
     for number, row in enumerate(rows):
         if len(row) != len(columns):
-            raise InputError(f"{len(row)} cells, the first line has {len(columns)}", file=path, line=number + 2)
+            raise InputError(
+                f"{len(row)} cells, the first line has {len(columns)}", file=path, line=number + 2
+            )
     return Table(columns, rows)
 
 

@@ -46,9 +46,7 @@ class Member:
     @property
     def outputs(self) -> list[str]:
         """What a positive linear predictor of each output speaks for."""
-        if self.coding.task == "none":
-            return []
-        return [str(c) for c in self.coding.classes[1:]] if self.coding.task == "binary" else self.coding.output_names
+        return [] if self.coding.task == "none" else self.coding.output_names
 
     @property
     def eta(self) -> np.ndarray:

@@ -79,7 +79,9 @@ def _of_json(text: str, path: Path, model: str):
     try:
         content = json.loads(text, object_pairs_hook=once)
     except json.JSONDecodeError as error:
-        raise InputError(f"this is no JSON: {error.msg}", file=path, line=error.lineno, column=error.colno) from None
+        raise InputError(
+            f"this is no JSON: {error.msg}", file=path, line=error.lineno, column=error.colno
+        ) from None
     except (ValueError, RecursionError) as error:
         raise InputError(f"this is no file of names: {error}", file=path) from None
     names = content.get("names") if isinstance(content, dict) else None
@@ -105,5 +107,7 @@ def _of_csv(text: str, path: Path):
         if not row:
             continue
         if len(row) != len(head):
-            raise InputError(f"{len(row)} cells, the first line has {len(head)}", file=path, line=rows.line_num)
+            raise InputError(
+                f"{len(row)} cells, the first line has {len(head)}", file=path, line=rows.line_num
+            )
         yield row[topic].strip(), row[name], rows.line_num

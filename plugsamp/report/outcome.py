@@ -166,7 +166,9 @@ def _labels(table: Table, names: list[str], several: bool) -> Outcome:
         t, p = true[there] > 0, predicted[there] > 0
         scores.append(Scores(shown(name), int(t.sum()), int(p.sum()), int((t & p).sum())))
     scores.sort(key=lambda s: -s.n_true)
-    note = cut(min(SCORED, len(scores)), len(scores), "labels", "the most frequent, all are in predictions.csv")
+    note = cut(
+        min(SCORED, len(scores)), len(scores), "labels", "the most frequent, all are in predictions.csv"
+    )
     return Outcome(len(table.rows), missing, scores=scores[:SCORED], scores_note=note)
 
 
@@ -186,5 +188,8 @@ def _real(table: Table, names: list[str], several: bool) -> Outcome:
         drawn = svg.scatter(title, true[chosen], predicted[chosen], *ends)
         plots.append((shown(name), drawn, cut(len(chosen), len(there), "documents")))
     return Outcome(
-        len(table.rows), missing, plots=plots, plots_note=cut(len(plots), len(names), "responses, those observed")
+        len(table.rows),
+        missing,
+        plots=plots,
+        plots_note=cut(len(plots), len(names), "responses, those observed"),
     )

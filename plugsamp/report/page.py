@@ -22,7 +22,15 @@ from plugsamp.report import chains, explain, folder, names, outcome, texts, topi
 from plugsamp.report.members import Member, calibrated, members_of
 from plugsamp.runfolder import prediction_rows
 
-TEMPLATES = ("report.html", "topics.html", "weights.html", "outcome.html", "documents.html", "chains.html", "run.html")
+TEMPLATES = (
+    "report.html",
+    "topics.html",
+    "weights.html",
+    "outcome.html",
+    "documents.html",
+    "chains.html",
+    "run.html",
+)
 
 #: Numbers of metrics.json that head the page, where they are there, and what they are called.
 MEASURES = {
@@ -58,11 +66,14 @@ def text(path: Path, predictor, train, test, train_prediction, documents, names_
         predictor = load_model(path / "model")
     context = {"run": run, "title": _title(run), "command": _command(run), "measures": _measures(run.metrics)}
     context["references"] = [
-        texts.shown(references.as_text(e), 400) for e in [*run.metrics.get("references", []), references.itself()]
+        texts.shown(references.as_text(e), 400)
+        for e in [*run.metrics.get("references", []), references.itself()]
     ]
     context["chains"] = chains.chains_of(run)
     context |= {"data": {"model": run.metrics.get("corpus_digest", ""), "names": {}}, "names": {}}
-    context |= dict.fromkeys(("models", "weights", "outcome", "coding", "calibrated", "separate", "loss"))
+    context |= dict.fromkeys(
+        ("models", "weights", "outcome", "coding", "calibrated", "separate", "loss", "source")
+    )
     context |= {"explanations": [], "asked": bool(documents), "part": "test", "n_draws": 0}
     if predictor is not None:
         context |= _of_model(run, path, predictor, train, test, train_prediction, documents, names_file)
@@ -84,7 +95,10 @@ def _of_model(run, path, predictor, train, test, train_prediction, documents, na
     coding = predictor.coding
     explained = _explanations(members, predictor, train, test, scored, documents)
     return {
-        "data": {"model": predictor.digest, "names": {k: texts.shown(v, names.LONGEST) for k, v in named.items()}},
+        "data": {
+            "model": predictor.digest,
+            "names": {k: texts.shown(v, names.LONGEST) for k, v in named.items()},
+        },
         "names": {k: texts.shown(v, names.LONGEST) for k, v in named.items()},
         "models": topics.models(members, train, train_prediction, run.topics),
         "n_models": len(members),
@@ -97,6 +111,7 @@ def _of_model(run, path, predictor, train, test, train_prediction, documents, na
         "explanations": explained,
         "part": part,
         "n_draws": len(members[0].predictor.eta),
+        "source": members[0].predictor.source,
         "outputs": len(coding.output_names) if coding.task != "none" else 0,
         "has_documents": train is not None,
     }
@@ -157,7 +172,9 @@ def _measures(metrics: dict) -> list[tuple[str, list[tuple[str, object]]]]:
         measured = metrics.get(part)
         if not isinstance(measured, dict):
             continue
-        values = [(title_, measured[name]) for name, title_ in MEASURES.items() if measured.get(name) is not None]
+        values = [
+            (title_, measured[name]) for name, title_ in MEASURES.items() if measured.get(name) is not None
+        ]
         values = [(title_, value) for title_, value in values if value or title_ != MEASURES["n_missing"]]
         if values:
             found.append((title, values))
@@ -168,11 +185,17 @@ def _measures(metrics: dict) -> list[tuple[str, list[tuple[str, object]]]]:
 def _environment() -> Environment:
     """Templates come through importlib, which finds them in a wheel and in an editable install alike."""
     where = files("plugsamp.report") / "templates"
-    read = {name: (where / name).read_text(encoding="utf-8") for name in (*TEMPLATES, "report.css", "report.js")}
+    read = {
+        name: (where / name).read_text(encoding="utf-8") for name in (*TEMPLATES, "report.css", "report.js")
+    }
     script = read.pop("report.js").strip()
     style = read.pop("report.css").strip()
     environment = Environment(
-        loader=DictLoader(read), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=DictLoader(read),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
     environment.filters |= {
         "number": texts.number, "percent": texts.percent, "shown": texts.shown, "spoken": _spoken,

@@ -30,7 +30,9 @@ def _plain(value):
     return value
 
 
-def picture(title: str, *inside, width: float = WIDTH, height: float = HEIGHT, class_="chart", **more) -> Markup:
+def picture(
+    title: str, *inside, width: float = WIDTH, height: float = HEIGHT, class_="chart", **more
+) -> Markup:
     """An SVG image with its title for those who do not see it."""
     return tag(
         "svg", tag("title", title), *inside, viewBox=f"0 0 {width:.0f} {height:.0f}",
@@ -133,7 +135,8 @@ def lines(title: str, drawn: Sequence, shade=None, x_title: str = "sweep") -> Ma
         A range of x that is told apart.
     """
     axes = Axes(
-        extent(np.concatenate([xs for _, xs, _ in drawn]), 0.01), extent(np.concatenate([ys for *_, ys in drawn]))
+        extent(np.concatenate([xs for _, xs, _ in drawn]), 0.01),
+        extent(np.concatenate([ys for *_, ys in drawn])),
     )
     parts = []
     if shade is not None:
@@ -159,7 +162,9 @@ def intervals(title: str, middle, low, high, height: float = HEIGHT) -> Markup:
         if chosen.any():
             bars = axes.bars(places[chosen], low[chosen], high[chosen])
             dots = axes.dots(places[chosen], middle[chosen])
-            parts.append(tag("path", d=bars, class_=f"bar {class_}") + tag("path", d=dots, class_=f"dot {class_}"))
+            parts.append(
+                tag("path", d=bars, class_=f"bar {class_}") + tag("path", d=dots, class_=f"dot {class_}")
+            )
     parts.append(tag("text", "topics, sorted", x=WIDTH - RIGHT, y=height - 5, class_="tick end"))
     return picture(title, *parts, height=height)
 
@@ -224,7 +229,11 @@ def heat_map(title: str, rows: Sequence[str], columns: Sequence[str], values, ti
                 tag("rect", tag("title", tip), x=left + wide * c, y=y, class_=shade(values[r][c], largest))
             )
     return picture(
-        title, *parts, width=left + wide * len(columns) + 4, height=top + tall * len(rows) + 4, class_="map",
+        title,
+        *parts,
+        width=left + wide * len(columns) + 4,
+        height=top + tall * len(rows) + 4,
+        class_="map",
         style=f"--wide:{wide - 1}px;--tall:{tall - 1}px",
     )
 

@@ -56,22 +56,22 @@ def weights_of(members: list[Member]) -> Weights | None:
         return None
     alone = members[0].number is None
     middle, low, high, names, owners = _rows(members)
+    chosen = set(_strongest(middle, PANELS).tolist())
     panels = [
         _panel(members[m], name, middle[i], low[i], high[i])
         for i, (m, name) in enumerate(zip(owners, names, strict=True))
-        if i in set(_strongest(middle, PANELS))
+        if i in chosen
     ]
-    what = "outputs" if alone else "models"
-    found = {
-        "panels": panels,
-        "panel_note": cut(len(panels), len(names), what, "those with the largest weights, all are in weights.csv"
-                          if alone else "those with the largest weights"),
-    }  # fmt: skip
+    where = "those with the largest weights" + ", all are in weights.csv" * alone
+    note = cut(len(panels), len(names), "outputs" if alone else "models", where)
+    found = {"panels": panels, "panel_note": note}
     if len(names) > 1:
         flat = np.concatenate(middle), np.concatenate(low), np.concatenate(high)
         found["all_weights"] = svg.curves("All weights of topics, sorted, with 90 % intervals", *flat)
     if alone:
-        found["heat_map"], found["heat_note"] = _heat_map(members[0], np.array(middle), np.array(low), np.array(high))
+        found["heat_map"], found["heat_note"] = _heat_map(
+            members[0], np.array(middle), np.array(low), np.array(high)
+        )
         found["covariates"], found["covariate_note"] = _covariates(members[0])
     return Weights(n_draws=len(members[0].predictor.eta), **found)
 

@@ -91,9 +91,17 @@ class Browser:
             self._events.append(method)
         return answer
 
-    def open(self, path, width: int = 1280, height: int = 900, dark: bool = False, scripts: bool = True) -> Browser:
+    def open(
+        self, path, width: int = 1280, height: int = 900, dark: bool = False, scripts: bool = True
+    ) -> Browser:
         self._events.clear()
-        self.send("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+        self.send(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=False,
+        )
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.send("Emulation.setEmulatedMedia", features=[scheme])
         self.send("Emulation.setScriptExecutionDisabled", value=not scripts)
@@ -122,8 +130,11 @@ class Browser:
         self.send("Input.insertText", text=text)
 
     def press(self, key: str, code: int) -> None:
-        for type_ in ("keyDown", "keyUp"):
-            self.send("Input.dispatchKeyEvent", type=type_, key=key, code=key, windowsVirtualKeyCode=code)
+        text = {"text": "\r"} if key == "Enter" else {}  # it is this that presses a button
+        self.send(
+            "Input.dispatchKeyEvent", type="keyDown", key=key, code=key, windowsVirtualKeyCode=code, **text
+        )
+        self.send("Input.dispatchKeyEvent", type="keyUp", key=key, code=key, windowsVirtualKeyCode=code)
 
     def picture(self, path, y: int = 0, height: int | None = None) -> None:
         """A PNG of the page, or of a part of it."""

@@ -94,13 +94,14 @@
     }
   }
 
-  // Filtering: rows that hold all words asked for.
+  // Filtering: rows that hold all words asked for, of topics in what is shown of them unopened.
   const filter = (tables, text, output) => {
     const wanted = text.toLowerCase().split(/\s+/).filter(Boolean);
     let seen = 0, all = 0;
     for (const table of tables) {
       for (const row of table.tBodies[0].rows) {
-        const content = row.textContent.toLowerCase();
+        const parts = table.matches(".topics") ? row.querySelectorAll("th, .words > span, .speaks") : [row];
+        const content = [...parts].map((part) => part.textContent).join(" ").toLowerCase();
         row.hidden = !wanted.every((word) => content.includes(word));
         seen += !row.hidden;
         all += 1;
@@ -167,10 +168,10 @@
     tools.hidden = false;
   }
 
-  // On paper what is folded is open.
+  // On paper documents are open; of topics those that the reader has opened.
   let opened = [];
   addEventListener("beforeprint", () => {
-    opened = [...document.querySelectorAll("details:not(.long):not([open])")];
+    opened = [...document.querySelectorAll("details.document:not([open])")];
     for (const one of opened) one.open = true;
   });
   addEventListener("afterprint", () => { for (const one of opened) one.open = false; });
