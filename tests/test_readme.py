@@ -69,7 +69,7 @@ def test_commands_compose(command):
 def test_other_commands_compose(line):
     _, name, *arguments = shlex.split(line)
     config = compose(arguments, name)
-    if name != "report" or config.corpus is not None:  # a report reads the run's own
+    if name != "report" or config.get("corpus") is not None:  # a report reads the run's own
         hydra_source.object_of("corpus", config.corpus)
     settings_of(import_module(OTHERS[name]).Settings, config)
 

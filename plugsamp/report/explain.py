@@ -18,6 +18,9 @@ from plugsamp.report.topics import response_of
 #: Documents chosen where nobody asks for some, mistakes among them; terms and words shown; outputs compared.
 DOCUMENTS, MISTAKES, TERMS, WORDS, OUTPUTS = 12, 9, 6, 6, 3
 
+#: Topics with less than this part of the largest are among the others.
+NOTHING = 1e-3
+
 #: Documents that may be asked for.
 ASKED = 200
 
@@ -222,7 +225,7 @@ def _block(member: Member, outputs: list[int], documents, prediction, d: int) ->
     parts = eta * np.concatenate([topics, x])
     size = np.abs(parts).sum(axis=0) if len(parts) else topics
     order = np.argsort(-size[:n_topics], kind="stable")
-    best = [k for k in order.tolist()[:TERMS] if size[k] > 0]
+    best = [k for k in order.tolist()[:TERMS] if size[k] > NOTHING * size[:n_topics].max()]
     words = _words(member, documents, prediction, d, best)
     terms = [Term(member.key(k), str(k), float(topics[k]), parts[:, k].tolist(), words[k]) for k in best]
     left = np.setdiff1d(np.arange(n_topics), best)

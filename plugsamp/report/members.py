@@ -50,7 +50,7 @@ class Member:
 
     @property
     def eta(self) -> np.ndarray:
-        """Draws of the weights, float64 (S, C, J); of a model of two classes the difference of its outputs."""
+        """Draws of the weights, float64 (S, C, J); of two classes with an output each the difference."""
         eta = self.predictor.eta
         if self.coding.task == "binary" and eta.shape[1] == 2:
             return eta[:, 1:] - eta[:, :1]
