@@ -14,6 +14,7 @@ def write(
     run,
     out=None,
     *,
+    metrics=None,
     predictor=None,
     train=None,
     test=None,
@@ -29,6 +30,8 @@ def write(
         The run folder.
     out : path-like, optional
         The file; by default ``report.html`` in the folder. It is replaced if it is there.
+    metrics : dict, optional
+        What metrics.json is going to hold, where it is not there yet.
     predictor : Predictor or Ensemble, optional
         The fitted model; by default the one in the folder, if there is one.
     train, test : Corpus, optional
@@ -56,5 +59,5 @@ def write(
 
     folder = Path(run)
     out = folder / "report.html" if out is None else Path(out)
-    text = page.text(folder, predictor, train, test, train_prediction, documents, names)
+    text = page.text(folder, metrics, predictor, train, test, train_prediction, documents, names)
     return page.replace_file(out, text)

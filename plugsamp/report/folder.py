@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from plugsamp.errors import InputError
+from plugsamp.runfolder import json_text
 
 #: Columns of trace.csv that name a chain.
 CHAINS = ("chain", "task")
@@ -77,24 +78,15 @@ class Run:
     topics: Table | None = None
 
 
-def read(folder: Path) -> Run:
-    """The run in a folder.
+def read(folder: Path, metrics=None) -> Run:
+    """The run in a folder; its metrics are given where it is just ending, and otherwise read.
 
     Raises
     ------
     InputError
         A folder without a finished run, or a file that cannot be read, by name.
     """
-    metrics = folder / "metrics.json"
-    if not metrics.is_file():
-        what = "this folder holds no finished run" if folder.is_dir() else "there is no such folder"
-        raise InputError(what, file=folder)
-    try:
-        found = json.loads(metrics.read_text(encoding="utf-8"))
-        if not isinstance(found, dict):
-            raise ValueError("it holds no object")
-    except ValueError as error:
-        raise InputError(f"this is no metrics.json of a run ({error})", file=metrics) from None
+    found = _metrics(folder) if metrics is None else json.loads(json_text(metrics))
     text, config = _yaml(folder / "config.yaml", dict)
     _, overrides = _yaml(folder / ".hydra" / "overrides.yaml", list)
     return Run(
@@ -107,6 +99,20 @@ def read(folder: Path) -> Run:
         predictions=_table(folder / "predictions.csv"),
         topics=_table(folder / "topics.csv"),
     )
+
+
+def _metrics(folder: Path) -> dict:
+    path = folder / "metrics.json"
+    if not path.is_file():
+        what = "this folder holds no finished run" if folder.is_dir() else "there is no such folder"
+        raise InputError(what, file=folder)
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(found, dict):
+            raise ValueError("it holds no object")
+    except ValueError as error:
+        raise InputError(f"this is no metrics.json of a run ({error})", file=path) from None
+    return found
 
 
 def _yaml(path: Path, kind: type):

@@ -59,9 +59,9 @@ class Model:
     keys: frozenset[str]
 
 
-def text(path: Path, predictor, train, test, train_prediction, documents, names_file) -> str:
+def text(path: Path, metrics, predictor, train, test, train_prediction, documents, names_file) -> str:
     """The page, as `plugsamp.report.write` takes its parts."""
-    run = folder.read(path)
+    run = folder.read(path, metrics)
     if predictor is None and (path / "model").is_dir():
         predictor = load_model(path / "model")
     context = {"run": run, "title": _title(run), "command": _command(run), "measures": _measures(run.metrics)}
