@@ -13,6 +13,7 @@ from omegaconf import DictConfig
 from plugsamp import hydra_source
 from plugsamp.commands import saved
 from plugsamp.commands.command import Command
+from plugsamp.commands.resume import working_folder
 from plugsamp.commands.settings import settings_of
 from plugsamp.errors import InputError
 from plugsamp.models import load_model
@@ -46,7 +47,7 @@ def task(config: DictConfig) -> None:
             predictor = load_model(Path(settings.run) / "model")
         train = test = None
         if predictor is not None:
-            train, test = documents(config, run, predictor)
+            train, test = documents(config, run, predictor, Path(settings.run))
         if settings.documents and train is None:
             raise InputError(
                 "documents=... needs the corpus; say where it is: corpus=FORMAT corpus.path=FILE"
@@ -58,8 +59,10 @@ def task(config: DictConfig) -> None:
         print(f"report: {out}")
 
 
-def documents(config: DictConfig, run, predictor):
+def documents(config: DictConfig, run, predictor, path: Path):
     """Training and test documents: of the corpus that is named, or of the run's own if it is still there.
+
+    The paths of the run's own are relative to where it was started.
 
     Returns
     -------
@@ -71,9 +74,11 @@ def documents(config: DictConfig, run, predictor):
         log.warning("the run does not say what its corpus was; corpus=... brings the documents in")
         return None, None
     need = predictor.coding.task != "none"
+    where = None if named else working_folder(path)
     try:
-        reader = hydra_source.object_of("corpus", node).for_model(saved.wanted(predictor, need))
-        train, test = reader.read(vocabulary=predictor.vocabulary)
+        with contextlib.chdir(where) if where is not None else contextlib.nullcontext():
+            reader = hydra_source.object_of("corpus", node).for_model(saved.wanted(predictor, need))
+            train, test = reader.read(vocabulary=predictor.vocabulary)
     except (ValueError, OSError) as error:
         if named:
             raise

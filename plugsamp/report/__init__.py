@@ -56,8 +56,11 @@ def write(
         document has.
     """
     from plugsamp.report import page
+    from plugsamp.runfolder import write_text
 
     folder = Path(run)
     out = folder / "report.html" if out is None else Path(out)
     text = page.text(folder, metrics, predictor, train, test, train_prediction, documents, names)
-    return page.replace_file(out, text)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    write_text(out, text)
+    return out

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import os
 import shlex
 from dataclasses import dataclass
 from functools import cache
@@ -214,15 +213,3 @@ def _spoken(seconds: float) -> str:
     minutes, left = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes:02d} min" if hours else f"{minutes} min {left:02d} s"
-
-
-def replace_file(out: Path, page: str) -> Path:
-    """Write a file at once: a reader sees the old one or the new one."""
-    out.parent.mkdir(parents=True, exist_ok=True)
-    temporary = out.with_name(f".{out.name}.{os.getpid()}.part")
-    try:
-        temporary.write_text(page, encoding="utf-8", errors="backslashreplace")
-        os.replace(temporary, out)
-    finally:
-        temporary.unlink(missing_ok=True)
-    return out
