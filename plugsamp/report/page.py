@@ -198,7 +198,7 @@ def _environment() -> Environment:
     )
     environment.filters |= {
         "number": texts.number, "percent": texts.percent, "shown": texts.shown, "spoken": _spoken,
-        "one_line": texts.one_line, "plain": texts.plain,
+        "one_line": texts.one_line, "plain": texts.plain, "term": texts.term,
     }  # fmt: skip
     # The page's own files, trusted; the browser is told the digest of the only script that may run.
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()

@@ -28,6 +28,12 @@ def number(value, digits: int = 3, sign: bool = False) -> str:
     return text.replace("-", "−")
 
 
+def term(value: float) -> str:
+    """A part of a sum, with as many decimals as its fellows."""
+    form = "+.3f" if 0.0005 <= abs(value) < 1e4 or value == 0 else "+.1e"
+    return f"{value:{form}}".replace("-", "−")
+
+
 def plain(value) -> str:
     """A number as scripts read it, to sort by; nothing where there is none."""
     return "" if value is None or not math.isfinite(value) else f"{value:.6g}"
