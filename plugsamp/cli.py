@@ -13,6 +13,7 @@ COMMANDS = {
     "resume": ("plugsamp.commands.resume", "go on with a run that was interrupted or killed"),
     "predict": ("plugsamp.commands.predict", "predict new documents with a saved model"),
     "evaluate": ("plugsamp.commands.evaluate", "score a saved model on documents with known responses"),
+    "report": ("plugsamp.commands.report", "write the HTML report of a run: topics, weights, why, chains"),
     "convert": ("plugsamp.commands.convert", "write a corpus in another format"),
     "cite": ("plugsamp.commands.cite", "the papers behind what a run used"),
     "plugins": (

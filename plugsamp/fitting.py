@@ -199,8 +199,8 @@ def fit(
         return fit_separately(
             corpus, model, scheme, chains=chains, observers=observers, seed=seed, n_jobs=n_jobs,
             kernel=kernel, backend=backend, sweeps=sweeps, burn_in=burn_in, thin=thin,
-            weight_update=weight_update, weight_passes=weight_passes, supervised=supervised, second_step=second_step,
-            covariates=encoder, init=init, checkpoint=checkpoint, resume=resume,
+            weight_update=weight_update, weight_passes=weight_passes, supervised=supervised,
+            second_step=second_step,            covariates=encoder, init=init, checkpoint=checkpoint, resume=resume,
         )  # fmt: skip
     identity = None
     if checkpoint is not None:

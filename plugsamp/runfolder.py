@@ -87,12 +87,17 @@ def write_text(path, text: str) -> None:
 
 
 def write_json(path, content) -> None:
+    """Write `json_text`, complete or not at all."""
+    write_text(path, json_text(content))
+
+
+def json_text(content) -> str:
     """Strict JSON: numbers that are not finite become null, and are listed under ``not_finite``."""
     found: list[str] = []
     plain = _strict(content, "", found)
     if found:
         plain["not_finite"] = found
-    write_text(path, json.dumps(plain, indent=2, allow_nan=False) + "\n")
+    return json.dumps(plain, indent=2, allow_nan=False) + "\n"
 
 
 def _strict(value, where: str, found: list[str]):

@@ -77,6 +77,7 @@ class Settings:
     predict: dict
     checkpoint: dict
     top_words: int
+    report: bool
     save_model: bool
     overwrite: bool
     data_dir: str
@@ -199,7 +200,7 @@ USAGE = """\
 plugsamp fit [OPTION=VALUE ...] [FLAG ...]
 
 Fit a supervised topic model by sampling, evaluate it on the test documents and write a run folder:
-model/, trace.csv, metrics.json, predictions.csv, topics.txt, config.yaml."""
+report.html, model/, trace.csv, metrics.json, predictions.csv, topics.txt, config.yaml."""
 
 EXAMPLES = """\
   plugsamp fit

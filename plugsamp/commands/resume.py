@@ -18,7 +18,7 @@ from plugsamp.commands.command import Command
 from plugsamp.runfolder import CHECKPOINT, CONFIG
 
 #: What may change.
-OPTIONS = ("sweeps", "backend", "n_jobs", "checkpoint", "top_words", "save_model")
+OPTIONS = ("sweeps", "backend", "n_jobs", "checkpoint", "top_words", "report", "save_model")
 
 
 def main(arguments: list[str]) -> int:
@@ -147,7 +147,7 @@ def resume(folder: Path, changes: DictConfig, given: list[str]) -> float | None:
     done = _sweeps_done(folder)
     if done is not None and done == config.get("sweeps"):
         raise ValueError(f"the run in {folder} is done; with more sweeps than {done} it goes on (sweeps=...)")
-    where = _working_folder(folder)
+    where = working_folder(folder)
     with contextlib.chdir(where) if where is not None else contextlib.nullcontext():
         return fit.run(config, folder, resume=True)
 
@@ -160,7 +160,7 @@ def _sweeps_done(folder: Path) -> int | None:
         return None
 
 
-def _working_folder(folder: Path) -> str | None:
+def working_folder(folder: Path) -> str | None:
     """Where the run was started, which its paths are relative to; None where that is not known or gone."""
     try:
         where = OmegaConf.select(OmegaConf.load(folder / ".hydra" / "hydra.yaml"), "hydra.runtime.cwd")

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from plugsamp import report
 from plugsamp.agreement import agreement
 from plugsamp.checkpoint.generations import Generations
 from plugsamp.checkpoint.options import Checkpoints
@@ -109,6 +110,9 @@ def run(settings, chosen: Mapping, model: Model, folder: Path, resumed=None) -> 
     tables = tables_of(result, predictor, settings.top_words)
     text = "\n\n".join(f"{title}\n{plain_table(rows, 160)}".lstrip("\n") for title, rows in tables)
     (folder / "topics.txt").write_text(text + "\n", encoding="utf-8", errors="replace")
+    if settings.report:
+        parts = {"train": train, "test": test, "train_prediction": trained.prediction}
+        report.write(folder, metrics=metrics, predictor=predictor, **parts)
     write_json(folder / "metrics.json", metrics)
     show(result, trained, tested, tables, folder, metrics)
     return metrics["main"]

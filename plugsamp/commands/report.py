@@ -1,0 +1,108 @@
+"""`plugsamp report`: the HTML report of a run, made again: with names, other documents, another file."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+
+from omegaconf import DictConfig
+
+from plugsamp import hydra_source
+from plugsamp.commands import saved
+from plugsamp.commands.command import Command
+from plugsamp.commands.resume import working_folder
+from plugsamp.commands.settings import settings_of
+from plugsamp.errors import InputError
+from plugsamp.models import load_model
+
+log = logging.getLogger(__name__)
+
+
+@dataclass
+class Settings:
+    """The options and their types; the values come from conf/report.yaml."""
+
+    run: str
+    documents: list[str]
+    names: str | None
+    out: str | None
+    data_dir: str
+
+
+def task(config: DictConfig) -> None:
+    from hydra.core.hydra_config import HydraConfig
+
+    from plugsamp import report
+    from plugsamp.report import folder
+
+    settings = settings_of(Settings, config)
+    with contextlib.chdir(HydraConfig.get().runtime.cwd), warnings.catch_warnings():
+        warnings.showwarning = lambda message, *rest, **more: log.warning("%s", message)
+        run = folder.read(Path(settings.run))
+        predictor = None
+        if (Path(settings.run) / "model").is_dir():
+            predictor = load_model(Path(settings.run) / "model")
+        train = test = None
+        if predictor is not None:
+            train, test = documents(config, run, predictor, Path(settings.run))
+        if settings.documents and train is None:
+            raise InputError(
+                "documents=... needs the corpus; say where it is: corpus=FORMAT corpus.path=FILE"
+            )
+        out = report.write(
+            settings.run, settings.out, predictor=predictor, train=train, test=test,
+            documents=settings.documents, names=settings.names,
+        )  # fmt: skip
+        print(f"report: {out}")
+
+
+def documents(config: DictConfig, run, predictor, path: Path):
+    """Training and test documents: of the corpus that is named, or of the run's own if it is still there.
+
+    The paths of the run's own are relative to where it was started.
+
+    Returns
+    -------
+    (Corpus, Corpus or None), or (None, None) where the run's own corpus cannot be read
+    """
+    named = config.get("corpus") is not None
+    node = config.get("corpus") if named else run.config.get("corpus")
+    if node is None:
+        log.warning("the run does not say what its corpus was; corpus=... brings the documents in")
+        return None, None
+    need = predictor.coding.task != "none"
+    where = None if named else working_folder(path)
+    try:
+        with contextlib.chdir(where) if where is not None else contextlib.nullcontext():
+            reader = hydra_source.object_of("corpus", node).for_model(saved.wanted(predictor, need))
+            train, test = reader.read(vocabulary=predictor.vocabulary)
+    except (ValueError, OSError) as error:
+        if named:
+            raise
+        log.warning("the run's corpus cannot be read, so its documents are left out (%s)", error)
+        return None, None
+    digest = run.metrics.get("corpus_digest")
+    if digest is not None and train.digest() != digest:
+        log.warning(
+            "these are not the training documents of the run: what is said of documents is about others"
+        )
+    return train, test
+
+
+USAGE = """\
+plugsamp report run=FOLDER [documents=[ID,...]] [names=FILE] [corpus=FORMAT corpus.path=FILE] [out=FILE]
+
+Write the report of a run again, as one HTML file. `plugsamp fit` has written one; this one explains the
+predictions of documents that you ask for, and takes the names that you gave to topics. The corpus is the
+run's own, if it can still be read."""
+
+EXAMPLES = """\
+  plugsamp report run=outputs/2026-01-31/12-00-00
+  plugsamp report run=outputs/2026-01-31/12-00-00 'documents=[17,23]' out=why.html
+  plugsamp report run=run names=topic_names.json corpus=csv corpus.path=moved.csv"""
+
+COMMAND = Command("report", "report", task, USAGE, EXAMPLES)
+main = COMMAND.main

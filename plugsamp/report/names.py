@@ -1,0 +1,113 @@
+"""Names that people give to topics, in files that the page writes and the command takes."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from plugsamp.errors import InputError
+
+#: The file of a run folder that is taken without being asked for.
+FILE = "topic_names.json"
+
+#: Characters of a name.
+LONGEST = 80
+
+
+def topic_key(member: int | None, topic: int) -> str:
+    """What a topic is called in files: its number, of separate chains after that of the model: ``3.17``."""
+    return str(topic) if member is None else f"{member}.{topic}"
+
+
+def read(path, model: str, keys) -> dict[str, str]:
+    """Names by topic from JSON, ``{"model": DIGEST, "names": {"3": "sports"}}``, or CSV with topic and name.
+
+    Parameters
+    ----------
+    path : path-like
+    model : str
+        Digest of the model whose topics they are; a file that says another one is refused.
+    keys : collection of str
+        The topics that there are.
+
+    Raises
+    ------
+    InputError
+        With the file, and the line where it has one.
+    """
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise InputError("there is no such file", file=path) from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"this is not UTF-8 ({error.reason} at byte {error.start})", file=path) from None
+    except OSError as error:
+        raise InputError(f"it cannot be read: {error.strerror}", file=path) from None
+    if path.suffix.lower() == ".csv":
+        pairs = list(_of_csv(text, path))
+    else:
+        pairs = list(_of_json(text, path, model))
+    names: dict[str, str] = {}
+    for key, name, line in pairs:
+        if key not in keys:
+            raise InputError(f"the model has no topic {key!r}", file=path, line=line)
+        if not isinstance(name, str):
+            raise InputError(f"the name of topic {key} must be text, not {name!r}", file=path, line=line)
+        if key in names:
+            raise InputError(f"topic {key} is named twice", file=path, line=line)
+        name = " ".join(name.split())
+        if len(name) > LONGEST:
+            raise InputError(
+                f"the name of topic {key} has {len(name)} characters, over the limit {LONGEST}", file=path,
+                line=line,
+            )  # fmt: skip
+        names[key] = name
+    return {key: name for key, name in names.items() if name}
+
+
+def _of_json(text: str, path: Path, model: str):
+    def once(pairs):
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            raise ValueError("a topic is named twice")
+        return found
+
+    try:
+        content = json.loads(text, object_pairs_hook=once)
+    except json.JSONDecodeError as error:
+        raise InputError(
+            f"this is no JSON: {error.msg}", file=path, line=error.lineno, column=error.colno
+        ) from None
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"this is no file of names: {error}", file=path) from None
+    names = content.get("names") if isinstance(content, dict) else None
+    if not isinstance(names, Mapping):
+        raise InputError('names are written {"names": {"TOPIC": "NAME", ...}}', file=path)
+    if content.get("model") not in (None, model):
+        raise InputError(
+            "these names are for the topics of another model, whose numbers mean something else (its digest "
+            'is in the file; without "model" they are taken)',
+            file=path,
+        )
+    for key, name in names.items():
+        yield key, name, None
+
+
+def _of_csv(text: str, path: Path):
+    rows = csv.reader(io.StringIO(text))
+    head = [cell.strip().lower() for cell in next(rows, [])]
+    if "topic" not in head or "name" not in head:
+        raise InputError("a table of names has the columns topic and name", file=path, line=1)
+    topic, name = head.index("topic"), head.index("name")
+    for row in rows:
+        if not row:
+            continue
+        if len(row) != len(head):
+            raise InputError(
+                f"{len(row)} cells, the first line has {len(head)}", file=path, line=rows.line_num
+            )
+        yield row[topic].strip(), row[name], rows.line_num

@@ -1,0 +1,215 @@
+"""From a run to the text of its page."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import shlex
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
+from jinja2 import DictLoader, Environment, StrictUndefined
+from markupsafe import Markup
+
+from plugsamp import references
+from plugsamp.ensembles import Ensemble
+from plugsamp.evaluation import Evaluation
+from plugsamp.models import load_model
+from plugsamp.report import chains, explain, folder, names, outcome, texts, topics, weights
+from plugsamp.report.members import Member, calibrated, members_of
+from plugsamp.runfolder import prediction_rows
+
+TEMPLATES = (
+    "report.html",
+    "topics.html",
+    "weights.html",
+    "outcome.html",
+    "documents.html",
+    "chains.html",
+    "run.html",
+)
+
+#: Numbers of metrics.json that head the page, where they are there, and what they are called.
+MEASURES = {
+    "accuracy": "accuracy",
+    "f1_micro": "F1, micro",
+    "f1_macro": "F1, macro",
+    "log_loss": "log loss",
+    "r2": "R²",
+    "rmse": "RMSE",
+    "mae": "mean absolute error",
+    "coverage_90": "inside 90 % intervals",
+    "log_density": "log density of a value",
+    "log_likelihood": "log likelihood of a word",
+    "perplexity": "perplexity",
+    "n_scored": "scored",
+    "n_missing": "without a response",
+}
+
+
+@dataclass(frozen=True)
+class Model:
+    """What a fitted model adds to a run's files."""
+
+    predictor: object
+    members: list[Member]
+    keys: frozenset[str]
+
+
+def text(path: Path, metrics, predictor, train, test, train_prediction, documents, names_file) -> str:
+    """The page, as `plugsamp.report.write` takes its parts."""
+    run = folder.read(path, metrics)
+    if predictor is None and (path / "model").is_dir():
+        predictor = load_model(path / "model")
+    context = {"run": run, "title": _title(run), "command": _command(run), "measures": _measures(run.metrics)}
+    context["references"] = [
+        texts.shown(references.as_text(e), 400)
+        for e in [*run.metrics.get("references", []), references.itself()]
+    ]
+    context["chains"] = chains.chains_of(run)
+    context |= {"data": {"model": run.metrics.get("corpus_digest", ""), "names": {}}, "names": {}}
+    context |= dict.fromkeys(
+        ("models", "weights", "outcome", "coding", "calibrated", "separate", "loss", "source")
+    )
+    context |= {"explanations": [], "asked": bool(documents), "part": "test", "n_draws": 0}
+    if predictor is not None:
+        context |= _of_model(run, path, predictor, train, test, train_prediction, documents, names_file)
+    return _environment().get_template("report.html").render(context)
+
+
+def _of_model(run, path, predictor, train, test, train_prediction, documents, names_file) -> dict:
+    members = members_of(predictor)
+    keys = frozenset(m.key(k) for m in members for k in range(m.n_topics))
+    if names_file is None and (path / names.FILE).is_file():
+        names_file = path / names.FILE
+    named = {} if names_file is None else names.read(names_file, predictor.digest, keys)
+    train, test = (_known(corpus, predictor) for corpus in (train, test))
+    if train is not None and train_prediction is None:
+        train_prediction = predictor.predict(train)
+    scored, part = run.predictions, "test"
+    if scored is None and train is not None and train_prediction.labels is not None:
+        scored, part = _table(train_prediction, train), "training"
+    coding = predictor.coding
+    explained = _explanations(members, predictor, train, test, scored, documents)
+    return {
+        "data": {
+            "model": predictor.digest,
+            "names": {k: texts.shown(v, names.LONGEST) for k, v in named.items()},
+        },
+        "names": {k: texts.shown(v, names.LONGEST) for k, v in named.items()},
+        "models": topics.models(members, train, train_prediction, run.topics),
+        "n_models": len(members),
+        "weights": weights.weights_of(members),
+        "outcome": None if scored is None or coding.task == "none" else outcome.outcome_of(scored, coding),
+        "coding": coding,
+        "calibrated": calibrated(predictor),
+        "separate": predictor.scheme if isinstance(predictor, Ensemble) else None,
+        "loss": texts.shown(repr(members[0].predictor.loss), 120),
+        "explanations": explained,
+        "part": part,
+        "n_draws": len(members[0].predictor.eta),
+        "source": members[0].predictor.source,
+        "outputs": len(coding.output_names) if coding.task != "none" else 0,
+        "has_documents": train is not None,
+    }
+
+
+def _known(corpus, predictor):
+    """The documents in the vocabulary of the model."""
+    if corpus is None or tuple(corpus.vocabulary) == tuple(predictor.vocabulary):
+        return corpus
+    members = getattr(predictor, "members", [predictor])
+    if members[0].encoder is not None:
+        # before words that are covariates, and no words of the model, are left out
+        corpus = members[0].encoder.transform(corpus)
+    return corpus.with_vocabulary(predictor.vocabulary)
+
+
+def _table(prediction, corpus) -> folder.Table:
+    """Predictions as predictions.csv would have them."""
+    columns, rows = prediction_rows(**Evaluation(prediction, corpus.responses, {}, None).table())
+    return folder.Table(columns, [[str(cell) for cell in row] for row in rows])
+
+
+def _explanations(members, predictor, train, test, scored, documents):
+    parts = {name: corpus for name, corpus in (("test", test), ("training", train)) if corpus is not None}
+    if documents:
+        wanted: dict[str, list[int]] = {}
+        for part, d in explain.find(documents, parts):
+            wanted.setdefault(part, []).append(d)
+    else:
+        part = next(iter(parts), None)
+        if part is None or predictor.coding.task == "none":
+            return []
+        table = scored if scored is not None and len(scored.rows) == parts[part].n_documents else None
+        wanted = {part: explain.choose(parts[part], predictor.coding, table)}
+    found = []
+    for part, rows in wanted.items():
+        explained = explain.explain(members, predictor, parts[part], rows)
+        found += explain.in_part(explained, "training") if part == "training" else explained
+    return found
+
+
+def _title(run: folder.Run) -> str:
+    corpus = run.config.get("corpus")
+    path = corpus.get("path") if isinstance(corpus, dict) else None
+    of = Path(str(path)).name if path else corpus.get("name") if isinstance(corpus, dict) else None
+    return texts.shown(of or run.name, 80)
+
+
+def _command(run: folder.Run) -> str:
+    """What brings the run again."""
+    return texts.one_line(shlex.join(["plugsamp", "fit", *run.overrides])) if run.config else ""
+
+
+def _measures(metrics: dict) -> list[tuple[str, list[tuple[str, object]]]]:
+    """(part, [(measure, value)]) of what was measured."""
+    found = []
+    for part, title in (("test", "test documents"), ("train", "training documents")):
+        measured = metrics.get(part)
+        if not isinstance(measured, dict):
+            continue
+        values = [
+            (title_, measured[name]) for name, title_ in MEASURES.items() if measured.get(name) is not None
+        ]
+        values = [(title_, value) for title_, value in values if value or title_ != MEASURES["n_missing"]]
+        if values:
+            found.append((title, values))
+    return found
+
+
+@cache
+def _environment() -> Environment:
+    """Templates come through importlib, which finds them in a wheel and in an editable install alike."""
+    where = files("plugsamp.report") / "templates"
+    read = {
+        name: (where / name).read_text(encoding="utf-8") for name in (*TEMPLATES, "report.css", "report.js")
+    }
+    script = read.pop("report.js").strip()
+    style = read.pop("report.css").strip()
+    environment = Environment(
+        loader=DictLoader(read),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "number": texts.number, "percent": texts.percent, "shown": texts.shown, "spoken": _spoken,
+        "one_line": texts.one_line, "plain": texts.plain, "term": texts.term,
+    }  # fmt: skip
+    # The page's own files, trusted; the browser is told the digest of the only script that may run.
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    environment.globals |= {"script": Markup(script), "style": Markup(style), "script_digest": digest}
+    return environment
+
+
+def _spoken(seconds: float) -> str:
+    """A duration in words short enough for a table."""
+    if seconds < 100:
+        return f"{seconds:.3g} s"
+    minutes, left = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes:02d} min" if hours else f"{minutes} min {left:02d} s"

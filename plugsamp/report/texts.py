@@ -1,0 +1,64 @@
+"""Words, labels and numbers as the page shows them."""
+
+from __future__ import annotations
+
+import math
+
+from plugsamp.summary import clipped, one_line
+
+
+def shown(text, width: int = 60) -> str:
+    """Text from a corpus on one line, what does not print written out, its end left out where it is long."""
+    return clipped(one_line(text), width)
+
+
+def number(value, digits: int = 3, sign: bool = False) -> str:
+    """A number with so many significant digits; a dash for None and NaN."""
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
+        return "–"
+    if isinstance(value, int):
+        return f"{value:,}".replace("-", "−")
+    form = "+" if sign else ""
+    size = abs(value)
+    if size and not 1e-4 <= size < 1e6:
+        text = f"{value:{form}.{digits - 1}e}"
+    else:
+        whole = math.floor(math.log10(size)) + 1 if size else 1
+        text = f"{value:{form},.{max(digits - whole, 0)}f}"
+    return text.replace("-", "−")
+
+
+def term(value: float) -> str:
+    """A part of a sum, with as many decimals as its fellows."""
+    form = "+.3f" if 0.0005 <= abs(value) < 1e4 or value == 0 else "+.1e"
+    return f"{value:{form}}".replace("-", "−")
+
+
+def plain(value) -> str:
+    """A number as scripts read it, to sort by; nothing where there is none."""
+    return "" if value is None or not math.isfinite(value) else f"{value:.6g}"
+
+
+def percent(share, digits: int = 1) -> str:
+    if share is None or not math.isfinite(share):
+        return "–"
+    return f"{100 * share:.{digits}f} %"
+
+
+def compact(ticks: list[float]) -> list[str]:
+    """Ticks of an axis in a unit that they share: -1.5M, -1.0M; with the digits that tell them apart."""
+    largest = max(map(abs, ticks), default=0.0)
+    size, unit = next(((s, u) for s, u in ((1e9, "G"), (1e6, "M"), (1e4, "k")) if largest >= s), (1.0, ""))
+    size = 1e3 if unit == "k" else size
+    step = ticks[1] - ticks[0] if len(ticks) > 1 else largest
+    digits = max(0, -math.floor(math.log10(step / size) + 1e-9)) if step > 0 else 0
+    if digits > 5 or largest / size >= 1e6:
+        return [f"{v:.3g}".replace("-", "−") for v in ticks]
+    return [f"{v / size:.{digits}f}{unit}".replace("-", "−") for v in ticks]
+
+
+def cut(n_shown: int, n_all: int, what: str, where: str = "") -> str:
+    """What is said of a list that is cut; nothing of one that is whole."""
+    if n_shown >= n_all:
+        return ""
+    return f"{n_shown:,} of {n_all:,} {what} are shown" + (f"; {where}." if where else ".")

@@ -1,0 +1,220 @@
+"""The topics: words, sizes, what they speak for, documents that have much of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from plugsamp.diagnostics import coherence, document_entropy, supervised_effect, top_words
+from plugsamp.report.folder import Table
+from plugsamp.report.members import Member
+from plugsamp.report.texts import shown
+
+#: Words and outputs in a topic's row.
+WORDS, SPEAKS = 10, 3
+
+
+@dataclass(frozen=True)
+class Detail:
+    """What a topic shows when it is opened: words, documents and words of them, outputs."""
+
+    words: int
+    documents: int
+    excerpt: int
+    outputs: int
+
+
+#: Of some topics, and of each of many: the page stays quick to open.
+FEW, MANY, FEW_TOPICS = Detail(20, 3, 8, 8), Detail(15, 2, 5, 4), 120
+
+#: Topics on the page in all, and models of separate chains.
+TOPICS, MODELS = 400, 60
+
+#: The ends of the intervals of weights.
+ENDS = (0.05, 0.95)
+
+
+@dataclass(frozen=True)
+class Weight:
+    """The weight of an output: median and interval over kept draws."""
+
+    output: str
+    median: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Document:
+    """A document that has much of a topic: its share there, its response, its words of the topic."""
+
+    id: str
+    share: float
+    response: str
+    words: list[str]
+
+
+@dataclass(frozen=True)
+class Topic:
+    """A topic as it is shown; what is not known is None."""
+
+    key: str
+    number: int
+    words: list[str]
+    more_words: list[tuple[str, float]]
+    share: float | None
+    coherence: float | None
+    entropy: float | None
+    effect: float | None
+    speaks_for: list[Weight]
+    weights: list[Weight]
+    n_outputs: int
+    documents: list[Document]
+
+
+@dataclass(frozen=True)
+class Model:
+    """The topics of a model, the largest first."""
+
+    number: int | None
+    name: str
+    topics: list[Topic]
+    n_topics: int
+
+
+def quantiles(eta) -> np.ndarray:
+    """Median and ends of the interval over draws (S, ...), float64 (3, ...)."""
+    return np.quantile(eta, (0.5, *ENDS), axis=0)
+
+
+def models(members: list[Member], train, prediction, table: Table | None) -> list[Model]:
+    """The topics of every model that is shown.
+
+    Parameters
+    ----------
+    members : list of Member
+    train : Corpus, in the model's vocabulary, or None
+    prediction : Prediction of `train`, or None
+    table : topics.csv, or None
+    """
+    chosen = members[:MODELS]
+    room = max(1, TOPICS // len(chosen))
+    detail = FEW if sum(min(m.n_topics, room) for m in chosen) <= FEW_TOPICS else MANY
+    return [_model(m, room, detail, train, prediction, table if m.number is None else None) for m in chosen]
+
+
+def _model(member: Member, room: int, detail: Detail, train, prediction, table: Table | None) -> Model:
+    n_topics, phi = member.n_topics, member.predictor.phi
+    vocabulary = member.predictor.vocabulary
+    numbers = _columns(member, train, prediction, table)
+    weights = quantiles(member.eta[:, :, :n_topics]) if member.outputs else np.zeros((3, 0, n_topics))
+    importance = numbers.get("share")
+    if importance is None or (n_topics > room and len(member.outputs)):
+        importance = np.abs(weights[0]).sum(axis=0) if len(member.outputs) else -np.arange(n_topics)
+    rows = np.argsort(-importance, kind="stable")[:room]
+    if "share" in numbers:
+        rows = rows[np.argsort(-numbers["share"][rows], kind="stable")]
+    best = top_words(phi[rows], max(WORDS, detail.words))
+    counts = train.counts() if train is not None else None
+    topics = []
+    for k, words in zip(rows.tolist(), best, strict=True):
+        strength = _weights(member.outputs, weights[:, :, k])
+        documents = _documents(member, k, detail, train, counts, prediction) if prediction is not None else []
+        mass = max(float(phi[k].sum()), 1e-300)
+        topics.append(
+            Topic(
+                key=member.key(k),
+                number=k,
+                words=[shown(vocabulary[w], 30) for w in words[:WORDS]],
+                more_words=[(shown(vocabulary[w], 30), float(phi[k, w]) / mass) for w in words],
+                **{
+                    name: float(numbers[name][k]) if name in numbers else None
+                    for name in ("share", "coherence", "entropy", "effect")
+                },
+                speaks_for=_speaks_for(strength, member.coding.task),
+                weights=sorted(strength, key=lambda w: -abs(w.median))[: detail.outputs],
+                n_outputs=len(member.outputs),
+                documents=documents,
+            )
+        )
+    return Model(member.number, shown(member.name), topics, n_topics)
+
+
+def _weights(outputs: list[str], values) -> list[Weight]:
+    return [Weight(shown(name), *map(float, three)) for name, three in zip(outputs, values.T, strict=True)]
+
+
+def _speaks_for(weights: list[Weight], task: str) -> list[Weight]:
+    """Of classes those that it speaks for, most of all; or the one it speaks most against."""
+    if task in ("real", "count", "binary"):
+        return sorted(weights, key=lambda w: -abs(w.median))[:SPEAKS]
+    found = sorted((w for w in weights if w.median > 0), key=lambda w: -w.median)[:SPEAKS]
+    return found or sorted(weights, key=lambda w: w.median)[:1]
+
+
+def _columns(member: Member, train, prediction, table: Table | None) -> dict[str, np.ndarray]:
+    """What is known of every topic: by the chain's counts, or else by the training documents as predicted."""
+    numbers = {}
+    if member.outputs:
+        numbers["effect"] = supervised_effect(np.median(member.eta, axis=0), member.n_topics)
+    if table is not None and len(table.rows) == member.n_topics:
+        tokens = table.numbers("tokens")
+        numbers["share"] = tokens / max(tokens.sum(), 1.0)
+        numbers["coherence"] = table.numbers("coherence")
+        numbers["entropy"] = table.numbers("document_entropy")
+        return numbers
+    if train is None or prediction is None:
+        return numbers
+    doc_topic = prediction.zbar[:, member.columns] * prediction.n_known[:, None]
+    totals = doc_topic.sum(axis=0)
+    numbers["share"] = totals / max(totals.sum(), 1.0)
+    numbers["coherence"] = coherence(member.predictor.phi, train.counts())
+    numbers["entropy"] = document_entropy(doc_topic)
+    return numbers
+
+
+def _documents(member: Member, k: int, detail: Detail, train, counts, prediction) -> list[Document]:
+    """Those with the largest expected share; the prior draws short ones to the middle."""
+    share = prediction.theta[:, member.columns.start + k]
+    share = np.where(prediction.n_known > 0, share, -1.0)
+    n = min(detail.documents, len(share))
+    rows = np.argpartition(-share, n - 1)[:n]
+    rows = rows[np.argsort(-share[rows], kind="stable")]
+    phi, found = member.predictor.phi, []
+    for d in rows.tolist():
+        if prediction.n_known[d] == 0:
+            continue
+        words, n_words = _row(counts, d)
+        theta = prediction.theta[d, member.columns]
+        mass = n_words * phi[k, words] * theta[k] / np.maximum(theta @ phi[:, words], 1e-300)
+        best = words[np.argsort(-mass, kind="stable")[: detail.excerpt]]
+        found.append(
+            Document(
+                shown(train.ids[d]), float(share[d]), response_of(train, d),
+                [shown(member.predictor.vocabulary[w], 30) for w in best],
+            )
+        )  # fmt: skip
+    return found
+
+
+def _row(counts, d: int):
+    place = slice(counts.indptr[d], counts.indptr[d + 1])
+    return counts.indices[place], counts.data[place]
+
+
+def response_of(corpus, d: int, limit: int = 4) -> str:
+    """The response of a document as text: its label, its labels, its numbers; "" where it is missing."""
+    if corpus.responses is None:
+        return ""
+    row = np.atleast_1d(corpus.responses[d])
+    if corpus.responses.ndim == 1 or len(row) == 1:
+        value = row.tolist()[0]
+        return "" if value is None or value != value else shown(value)
+    names = corpus.response_names or [str(c) for c in range(len(row))]
+    values = [(n, v) for n, v in zip(names, row.tolist(), strict=True) if v is not None and v == v]
+    if all(v in (0, 1) for _, v in values):
+        found = [shown(n) for n, v in values if v == 1]
+    else:
+        found = [f"{shown(n)} {v:g}" for n, v in values]
+    return ", ".join(found[:limit]) + (f" and {len(found) - limit} more" if len(found) > limit else "")
