@@ -167,8 +167,8 @@ def claims_coefficients(rows):
     yield Claim(
         "004 fig. 5",
         "of a class with few documents the horseshoe keeps a single signal topic",
-        f"{rare}, {pick(here, **{'class': rare})[0]['documents']} documents: topics above a tenth of the largest "
-        "weight of all classes: " + ", ".join(f"{p} {n}" for p, n in left.items()),
+        f"{rare}, {pick(here, **{'class': rare})[0]['documents']} documents: topics above a tenth of the "
+        "largest weight of all classes: " + ", ".join(f"{p} {n}" for p, n in left.items()),
         left["horseshoe"] <= 2 < left["normal"],
     )
     strongest = max(here, key=lambda row: row["weight"])
