@@ -19,6 +19,7 @@ __getattr__, __dir__, __all__ = attach(
     __name__,
     {
         "Chain": "plugsamp.chain",
+        "Checkpoints": "plugsamp.checkpoint.options",
         "Corpus": "plugsamp.corpus",
         "Covariates": "plugsamp.covariates.options",
         "Fit": "plugsamp.fitting",

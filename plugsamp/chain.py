@@ -12,14 +12,16 @@ from itertools import pairwise
 import numpy as np
 from scipy import sparse
 
+from plugsamp import adlda
 from plugsamp.approximations import approximations
+from plugsamp.backends.base import Backend
 from plugsamp.backends.serial import Serial
 from plugsamp.blas import single_thread
 from plugsamp.checks import whole
 from plugsamp.columns import Columns
 from plugsamp.corpus import Corpus
 from plugsamp.design import Design, Fixed
-from plugsamp.errors import ApproximationWarning, InputWarning
+from plugsamp.errors import ApproximationWarning, InputWarning, NonFinite
 from plugsamp.kernels.base import Kernel, responsive_kernels
 from plugsamp.learning import draw_priors
 from plugsamp.model import Model
@@ -36,10 +38,6 @@ log = logging.getLogger(__name__)
 
 #: The token kernels hold weights in single precision.
 LARGEST_WEIGHT = 1e37
-
-
-class NonFinite(FloatingPointError):
-    """A quantity of the chain became NaN or infinite; the message names it and the sweep."""
 
 
 @dataclass(frozen=True)
@@ -100,8 +98,9 @@ class Chain:
     corpus : Corpus
     model : Model
     kernel : Kernel or str
-    backend : optional
-        Where the work runs; by default in this process.
+    backend : Backend or str, optional
+        Where the work runs; by default in this process. A chain with worker processes ends them when it is
+        closed (`close`, or a ``with`` statement), is dropped, or fails.
     seed : int
         The chain is a function of corpus, model, kernel and seed, to the bit, on one build and one type
         of processor. 0 is a seed.
@@ -143,12 +142,11 @@ class Chain:
         self.kernel = resolve("kernels", kernel)
         self.backend = resolve("backends", backend) if backend is not None else Serial()
         for name, value, kind in (
-            ("corpus", corpus, Corpus), ("model", model, Model), ("kernel", self.kernel, Kernel)
+            ("corpus", corpus, Corpus), ("model", model, Model), ("kernel", self.kernel, Kernel),
+            ("backend", self.backend, Backend),
         ):  # fmt: skip
             if not isinstance(value, kind):
                 raise TypeError(f"{name} must be a {kind.__name__}, not {_described(value)}")
-        if not hasattr(self.backend, "start") or isinstance(self.backend, type):
-            raise TypeError(f"backend must be a backend or a name, not {_described(self.backend)}")
         if corpus.responses is not None and not model.loss_given:
             warnings.warn(
                 'the corpus has responses and the model no loss, so they are not used; pass loss="hinge" to '
@@ -158,7 +156,8 @@ class Chain:
             )
         self.coding = model.coding(corpus)
         n_outputs = self.coding.n_outputs
-        given, self.kernel = self.kernel, self.kernel.chosen(model, corpus, n_outputs)
+        chosen = self.kernel.chosen(model, corpus, n_outputs, self.backend.parallel)
+        given, self.kernel = self.kernel, chosen
         if self.kernel is not given:
             log.info("%r: %r", given, self.kernel)
         if n_outputs and not self.kernel.responses:
@@ -170,24 +169,30 @@ class Chain:
                 f"{model.topics!r} needs the topics as a variable of the chain: a kernel of "
                 'collapse="partial"'
             )
-        #: What keeps the chain from the posterior, a clause each.
-        self.approximations = approximations(self.kernel, model, self.backend)
-        for clause in self.approximations:
-            warnings.warn(clause, ApproximationWarning, stacklevel=2)
         self.covariates = self._covariates()
         self.intercept = model.has_intercept(self.covariates is not None) and n_outputs > 0
         n_covariates = 0 if self.covariates is None else self.covariates.shape[1]
         self.columns = Columns(model.n_topics, n_covariates, self.intercept)
-        self.state = State(corpus, model, n_outputs, len(self.columns), self.kernel.partial)
         y = self.coding.y if n_outputs else np.zeros((corpus.n_documents, 0))
-        self.prior_state = model.weights.start(n_outputs, self.columns)
         self.responses = Responses(model.loss, y, self._response_weights())
+        self.work = self.backend.open(self.kernel.partial)
+        arena = self.work.arena
+        self.responses.share(arena)
+        self.state = State(corpus, model, n_outputs, len(self.columns), self.kernel.partial, arena)
         self.phases = Phases(
-            model, self.state, self.kernel.sampler(self.state), self.responses, self.columns,
-            self.prior_state, self.seed, weight_update, weight_passes,
+            model, self.state, self.kernel, self.responses, self.columns,
+            model.weights.start(n_outputs, self.columns), self.seed, weight_update, weight_passes,
+            self.work.groups, self.work.scheme,
         )  # fmt: skip
+        #: What keeps the chain from the posterior, a clause each.
+        self.approximations = approximations(self.kernel, model, self.phases.division or self.backend)
+        for clause in self.approximations:
+            warnings.warn(clause, ApproximationWarning, stacklevel=2)
+        self.prior_state = self.phases.prior_state
         self._fixed = None  # the columns of the design that no sweep changes, once they are needed
-        self.backend.start(self.phases)
+        if self.kernel.partial:
+            _ = self.state.word_order  # tokens are counted word by word
+        self.work.start(self.phases)
         self.sweep = 0
         self._start(init)
 
@@ -216,7 +221,7 @@ class Chain:
                 tokens = slice(state.offsets[first], state.offsets[last])
                 rng = stream(self.seed, Purpose.START, 0, block)
                 state.z[tokens] = rng.integers(0, state.n_topics, tokens.stop - tokens.start, dtype=np.uint16)
-            self._refresh_all()
+            self.refresh()
         else:
             self.set_state(z=init)
 
@@ -246,16 +251,56 @@ class Chain:
         # Only now, so that what is refused changes nothing.
         if z is not None:
             state.z[:] = z
-            state.version += 1
+            state.renewed()
         if eta is not None:
             state.eta[:] = eta
-        self._refresh_all()
+        self.refresh()
 
-    def _refresh_all(self) -> None:
+    def refresh(self, inclusion: bool = True) -> None:
+        """Make anew what follows from the state; with `inclusion`, which words the topics have, too."""
         self.state.recount()
         self._spread_weights()
         if self.kernel.partial:
-            self._draw_phi(self.sweep)
+            self._draw_phi(self.sweep, inclusion)
+
+    def save(self, path, overwrite: bool = False):
+        """Write the chain as it is into a folder, from which `load` takes it up to the bit.
+
+        Parameters
+        ----------
+        path : path-like
+        overwrite : bool
+            Replace a saved chain that is there.
+        """
+        from plugsamp.checkpoint.chains import save_chain
+
+        return save_chain(self, path, overwrite)
+
+    def load(self, path) -> Chain:
+        """Put this chain where one of the same corpus, model, kernel and seed was when it was saved.
+
+        It goes on as that one would have, to the bit; the backend may be another. `kappa` and `omega` are
+        drawn by its next sweep.
+
+        Raises
+        ------
+        StorageError
+            A folder that is damaged or newer, or holds another chain; the message names what differs.
+        """
+        from plugsamp.checkpoint.chains import load_chain
+
+        load_chain(self, path)
+        return self
+
+    def close(self) -> None:
+        """End the worker processes, where there are some; a further `run` starts them again."""
+        self.work.close()
+
+    def __enter__(self) -> Chain:
+        return self
+
+    def __exit__(self, *error) -> None:
+        self.close()
 
     # -- one sweep -----------------------------------------------------------------------------------
 
@@ -290,7 +335,7 @@ class Chain:
     def _draw_loss_parameters(self, sweep: int) -> None:
         if not self.parameters:
             return
-        parts = self.backend.run("loss_statistics", sweep, self.phases.n_document_blocks)
+        parts = self.work.run("loss_statistics", sweep, self.phases.n_document_blocks)
         total = np.sum(parts, axis=0)  # over fixed blocks in fixed order
         self.responses.update(total, stream(self.seed, Purpose.LOSS, sweep))
         for name, values in self.parameters.items():
@@ -298,33 +343,43 @@ class Chain:
                 raise NonFinite(f"sweep {sweep}: the loss's {name} of an output is not a finite number")
 
     def _sample_documents(self, sweep: int) -> list:
-        self.phases.sampler.refresh(self.seed, sweep)
-        return self.backend.run("documents", sweep, self.phases.n_document_blocks)
+        try:
+            if self.phases.division is not None:
+                return adlda.sample(self.work, self.phases, sweep)
+            if self.phases.sampler.word_tables:
+                self.work.run("tables", sweep, self.phases.n_word_blocks)
+            reports = self.work.run("documents", sweep, self.phases.n_document_blocks)
+        except NonFinite as error:
+            raise NonFinite(f"sweep {sweep}: {error}") from None
+        if self.kernel.partial:
+            self.state.leave_counts()
+        return reports
 
-    def _draw_phi(self, sweep: int) -> None:
-        if self.state.masked:
-            self.backend.run("inclusion", sweep, self.phases.n_topic_groups)
-        lazy = self.state.lazy
+    def _draw_phi(self, sweep: int, inclusion: bool = True) -> None:
+        state, phases, run = self.state, self.phases, self.work.run
+        if state.masked:
+            run("counts", sweep, phases.n_word_blocks)
+            if inclusion:
+                run("inclusion", sweep, phases.n_topic_groups)
+        lazy = state.lazy
         if lazy is not None:
             lazy.begin(stream_key(self.seed, Purpose.PHI, sweep, 2**31 + 1))
-        totals = self.backend.run("phi", sweep, self.phases.n_word_blocks)
-        total = np.sum(totals, axis=0)  # over fixed blocks in fixed order
+        run("phi", sweep, phases.n_word_blocks)
+        total = phases.drawn.sum(axis=0)  # over fixed blocks in fixed order
         if lazy is not None:
-            total += lazily.remainder(self.state, stream(self.seed, Purpose.PHI, sweep, 2**31 + 2))
+            total += lazily.remainder(state, stream(self.seed, Purpose.PHI, sweep, 2**31 + 2))
         else:
-            tiny.redraw(self.state, total, stream(self.seed, Purpose.PHI, sweep, 2**31 + 3))
-        factor = np.zeros(self.state.stride, np.float32)
-        factor[: self.state.n_topics] = 1.0 / total
-        self.phases.phi_factor = factor
+            state.counted(phases.counted.sum(axis=0))
+            tiny.redraw(state, total, stream(self.seed, Purpose.PHI, sweep, 2**31 + 3))
+        phases.phi_factor[: state.n_topics] = 1.0 / total
         if lazy is not None:
-            lazy.finish(factor, lazily.threshold(self.state))
-        self.backend.run("scale_phi", sweep, self.phases.n_word_blocks)
+            lazy.finish(phases.phi_factor, lazily.threshold(state))
+        run("scale_phi", sweep, phases.n_word_blocks)
 
     def _draw_weights(self, sweep: int) -> None:
         if not self.state.n_outputs:
             return
-        self.phases.design = self._design()
-        self.backend.run("outputs", sweep, self.phases.n_output_groups)
+        self.work.run("outputs", sweep, self.phases.n_output_groups, design=self._design())
         if not _representable(self.state.eta):
             c, j = np.argwhere(~(np.abs(self.state.eta) <= LARGEST_WEIGHT))[0]
             raise NonFinite(
@@ -335,10 +390,16 @@ class Chain:
 
     def _design(self) -> Design:
         indptr, topics, counts = self.state.doc_topic()
+        arena = self.state.arena
         if self._fixed is None:
             self._fixed = Fixed(self.covariates, self.intercept, self.state.n_documents)
+            if arena.shared:
+                self._fixed.share(arena)
         lengths = np.diff(self.state.offsets)
-        return Design(indptr, topics, counts, lengths, self.state.n_topics, covariates=self._fixed)
+        design = Design(indptr, topics, counts, lengths, self.state.n_topics, covariates=self._fixed)
+        if arena.shared:
+            design.topics.share(arena, "design")
+        return design
 
     def _spread_weights(self) -> None:
         state = self.state

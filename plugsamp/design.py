@@ -20,6 +20,9 @@ LANES = 8
 DENSE_SHARE = 0.5
 
 
+_BY_COLUMN = ("column_ptr", "column_documents", "column_positions", "column_values")
+
+
 class SparseColumns:
     """Some columns of u, mostly zeros, by document and by column. Not changed once made.
 
@@ -73,6 +76,14 @@ class SparseColumns:
             self.indptr, self.columns, self.values,
             self.column_ptr, self.column_documents, self.column_positions, self.column_values,
         )  # fmt: skip
+
+    def share(self, arena, name: str) -> None:
+        """Keep the arrays in buffers of an arena, where all processes see them."""
+        for part in ("indptr", "columns", "values", *_BY_COLUMN):
+            array = getattr(self, part)
+            held = arena.buffer(f"{name}.{part}", len(array), array.dtype)
+            held[:] = array
+            setattr(self, part, held)
 
     def matrix(self) -> sparse.csr_array:
         """As a scipy sparse array (D, n_columns)."""
@@ -136,6 +147,12 @@ class Fixed:
             kept = np.append(kept, n_covariates)
         self.dense = np.ascontiguousarray(covariates)
         self.dense_columns = kept.astype(np.int64)
+
+    def share(self, arena) -> None:
+        """Keep the columns where all processes see them."""
+        self.dense = arena.copy("fixed.dense", self.dense)
+        if self.sparse is not None:
+            self.sparse.share(arena, "fixed.sparse")
 
 
 class Design:

@@ -56,3 +56,29 @@ class ApproximationWarning(UserWarning):
 
 class InputWarning(UserWarning):
     """Input that is taken, though in a way the user should know of."""
+
+
+class NonFinite(FloatingPointError):
+    """A quantity of a chain became NaN or infinite; the message names it and the sweep."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """A run that a signal has ended; the message says what was kept.
+
+    Parameters
+    ----------
+    message : str
+    signal : int
+        The signal's number.
+    sweep : int, optional
+        The last sweep that was done.
+    """
+
+    def __init__(self, message: str, signal: int = 2, sweep: int = 0):
+        self.signal, self.sweep = int(signal), sweep
+        super().__init__(message)
+
+    @property
+    def exit_code(self) -> int:
+        """What shells report of a process that the signal ended."""
+        return 128 + self.signal

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-import math
-import time
+import logging
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
-from plugsamp.chain import Chain, NonFinite
+from plugsamp.chain import Chain
+from plugsamp.checkpoint.identity import run_identity
+from plugsamp.checkpoint.options import Checkpoints
+from plugsamp.checkpoint.recorder import Recorder
 from plugsamp.checks import whole
 from plugsamp.corpus import Corpus
 from plugsamp.covariates.encoder import Encoder
 from plugsamp.covariates.options import Covariates
 from plugsamp.ensembles import SCHEMES
 from plugsamp.inference import Predictor
-from plugsamp.keeper import PosteriorKeeper
 from plugsamp.model import Model
+from plugsamp.running import Run
 from plugsamp.second_step import SecondStep
 from plugsamp.separate import SeparateFit, fit_separately
 from plugsamp.starts import Start, warm
-from plugsamp.two_step import Proportions, check_second_step, without_responses
+from plugsamp.two_step import check_second_step, without_responses
 from plugsamp.two_step import second_step as with_second_step
+
+log = logging.getLogger(__name__)
 
 
 @dataclass
@@ -80,6 +86,8 @@ def fit(
     multiclass: str = "multitask",
     n_jobs: int = 1,
     observers: Iterable[Callable[[Mapping], object]] = (),
+    checkpoint: Checkpoints | str | Path | None = None,
+    resume: bool = False,
 ) -> Fit | SeparateFit:
     """Run a chain and keep its draws.
 
@@ -114,7 +122,17 @@ def fit(
         Processes for separate chains, as joblib counts them; the result does not depend on it.
     observers : iterable of callables
         Each is given the trace's row after every sweep (progress, files); of separate chains the
-        rows of each come when it is done.
+        rows of each come when it is done. One that has a method ``resumed`` is given all rows before the
+        checkpoint that a run goes on from.
+    checkpoint : Checkpoints or path-like, optional
+        Where the run's state is kept, and how often: what a killed process can lose
+        (`plugsamp.checkpoint.Checkpoints`). SIGINT and SIGTERM then end the run after the sweep, with a
+        checkpoint; a second one ends it at once.
+    resume : bool
+        Go on from the checkpoint of the same fit, bit-equal to one that was never stopped; start where
+        there is none yet. `sweeps`, `backend`, `n_jobs` and `observers` may differ. With more `sweeps`
+        than before, the outcome is that of so many sweeps from the start where that can be made of the
+        draws kept so far; otherwise these stay kept, and a warning says so.
 
     Returns
     -------
@@ -126,6 +144,10 @@ def fit(
         An argument outside its range, or a corpus and a model that do not fit.
     NonFinite
         A quantity of the chain is not a number; the message names it and the sweep.
+    StorageError
+        The checkpoint is of another run or corpus, needs a plugin that is not installed, or is damaged.
+    Interrupted
+        By a signal, where there are checkpoints; a KeyboardInterrupt.
 
     Examples
     --------
@@ -136,6 +158,11 @@ def fit(
     4
     """
     kept = kept_sweeps(sweeps, burn_in, thin)
+    if checkpoint is not None:
+        checkpoint = Checkpoints.of(checkpoint)
+    elif resume:
+        raise ValueError("resume=True needs checkpoint=..., the folder to go on from")
+    observers = list(observers)
     if not isinstance(corpus, Corpus):
         raise TypeError(
             f"corpus must be a Corpus, not {type(corpus).__name__}; Corpus.from_counts takes matrices, "
@@ -166,47 +193,75 @@ def fit(
             corpus, model, multiclass, observers=observers, seed=seed, n_jobs=n_jobs, kernel=kernel,
             backend=backend, sweeps=sweeps, burn_in=burn_in, thin=thin, weight_update=weight_update,
             weight_passes=weight_passes, supervised=supervised, second_step=second_step,
-            covariates=encoder, init=init,
+            covariates=encoder, init=init, checkpoint=checkpoint, resume=resume,
+        )  # fmt: skip
+    identity = None
+    if checkpoint is not None:
+        identity = run_identity(
+            corpus, model, kernel, seed=seed, weight_update=weight_update, weight_passes=weight_passes,
+            burn_in=burn_in, thin=thin, start=init, supervised=supervised,
+            second_step=second_step or SecondStep(), covariates=covariates,
         )  # fmt: skip
     if encoder is not None:
         corpus = encoder.transform(corpus)
     separate = supervised == "two_step" and not model.loss.unsupervised
     if separate:
         check_second_step(corpus, model, second_step or SecondStep())
-    chain = Chain(
-        corpus,
-        without_responses(model) if separate else model,
-        kernel,
-        backend=backend,
-        seed=seed,
-        init=None if isinstance(init, Start) else init,
-        weight_update=weight_update,
-        weight_passes=weight_passes,
-    )
-    keeper, proportions = PosteriorKeeper(chain), Proportions(chain) if separate else None
-    trace: list[dict] = []
-    start = time.perf_counter()
-    how = warm(chain, init) if isinstance(init, Start) else chain.started
-    seconds = time.perf_counter() - start
-    for info in chain.sweeps(sweeps):
-        seconds += info.seconds
-        row = trace_row(chain, info, time.perf_counter() - start)
-        trace.append(row)
-        if info.sweep in kept:
-            keeper.keep()
-            if proportions is not None:
-                proportions.keep()
-        for observe in observers:
-            observe(row)
-    predictor = keeper.predictor()
-    if proportions is not None:
-        predictor = with_second_step(
-            predictor, proportions.mean(), corpus, model, second_step or SecondStep(), seed,
-            method=weight_update, passes=weight_passes,
-        )  # fmt: skip
-    if encoder is not None:
-        predictor = replace(predictor, encoder=encoder)
-    return Fit(chain, predictor, trace, seconds, how)
+    with ExitStack() as stack:
+        recorder, saved = None, None
+        if checkpoint is not None:
+            recorder = stack.enter_context(Recorder(checkpoint, resume))
+            saved = recorder.load(identity)
+        first = None if isinstance(init, Start) else init
+        chain = Chain(
+            corpus,
+            without_responses(model) if separate else model,
+            kernel,
+            backend=backend,
+            seed=seed,
+            init=first if saved is None else saved[0]["z"],
+            weight_update=weight_update,
+            weight_passes=weight_passes,
+        )
+        stack.callback(chain.close)  # worker processes, if any
+        run = Run(chain, proportions=separate)
+        if saved is not None:
+            _take_up(run, saved, sweeps, kept, observers)
+        elif isinstance(init, Start):
+            run.started = warm(chain, init)
+            run.seconds = run.elapsed
+        if recorder is not None:
+            recorder.begin(identity, sweeps)
+        for _ in run.sweeps(sweeps, kept, observers):
+            if recorder is not None:
+                recorder.after(run)
+        chain.close()  # nothing that follows needs workers
+        predictor = run.keeper.predictor()
+        if run.proportions is not None:
+            predictor = with_second_step(
+                predictor, run.proportions.mean(), corpus, model, second_step or SecondStep(), seed,
+                method=weight_update, passes=weight_passes,
+            )  # fmt: skip
+        if encoder is not None:
+            predictor = replace(predictor, encoder=encoder)
+        if recorder is not None:
+            recorder.finish()
+        return Fit(chain, predictor, run.trace, run.seconds, run.started)
+
+
+def _take_up(run: Run, saved, sweeps: int, kept: frozenset[int], observers) -> None:
+    """Put a new run where a checkpoint was, and tell the observers what has been traced."""
+    run.restore(*saved)
+    if run.sweep > sweeps:
+        raise ValueError(
+            f"the run has done {run.sweep} sweeps already; sweeps must be that or more, not {sweeps}"
+        )
+    run.take_up(kept)
+    log.info("the run goes on after sweep %d", run.sweep)
+    for observer in observers:
+        resumed = getattr(observer, "resumed", None)
+        if resumed is not None:
+            resumed(run.trace)
 
 
 def check_scheme(supervised: str, multiclass: str) -> None:
@@ -233,38 +288,3 @@ def kept_sweeps(sweeps: int, burn_in: int | None = None, thin: int = 5) -> froze
     if burn_in >= sweeps:
         raise ValueError(f"burn_in={burn_in} leaves none of {sweeps} sweeps to keep; it must be below sweeps")
     return frozenset(range(sweeps, burn_in, -thin))
-
-
-def trace_row(chain: Chain, info, elapsed: float) -> dict:
-    """One row of the trace.
-
-    ``sweep``, ``seconds`` (of the sweep), ``elapsed`` (with everything), ``log_joint`` and its parts as
-    ``log_joint_words`` and so on, ``loss`` (-log psi a document, None without responses), ``moved``
-    (share of tokens that changed topic), ``acceptance_doc`` and so on.
-
-    Raises
-    ------
-    NonFinite
-        A part of the log joint is NaN or infinite.
-    """
-    parts = chain.log_joint()
-    for name, value in parts.items():
-        if not math.isfinite(value):
-            raise NonFinite(f"sweep {info.sweep}: the {name} part of the log joint is {value}")
-    row = {
-        "sweep": info.sweep,
-        "seconds": info.seconds,
-        "elapsed": elapsed,
-        "log_joint": float(sum(parts.values())),
-        **{f"log_joint_{name}": float(value) for name, value in parts.items()},
-        "loss": None,
-        "moved": float(info.moved),
-    }
-    if chain.coding.n_outputs:
-        row["loss"] = -float(parts["responses"]) / chain.corpus.n_documents
-    if chain.model.learn_alpha.method != "none":
-        row["alpha_sum"] = float(chain.alpha.sum())
-    if chain.model.learn_beta.method != "none":
-        row["beta"] = float(chain.beta[0])
-    row.update({f"acceptance_{name}": float(rate) for name, rate in info.acceptance.items()})
-    return row

@@ -8,8 +8,9 @@ from itertools import pairwise
 
 import numpy as np
 
+from plugsamp.backends.arena import aligned
 from plugsamp.dispatch import load
-from plugsamp.state import aligned, padded
+from plugsamp.state import padded
 
 _compiled = load("plugsamp.kernels.fold_in")
 

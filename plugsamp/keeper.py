@@ -29,32 +29,36 @@ class PosteriorKeeper:
 
     def __init__(self, chain):
         self.chain = chain
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget what has been kept."""
         self.n_kept = 0
-        self._phi = None  # sum over kept sweeps of the topics' means, word-major
-        self._alpha = None  # sum over kept sweeps
-        self._eta: list[np.ndarray] = []
-        self._parameters: list[dict[str, np.ndarray]] = []
+        self.phi_sum = None  # over kept sweeps, of the topics' means, word-major
+        self.alpha_sum = None
+        self.eta: list[np.ndarray] = []
+        self.parameters: list[dict[str, np.ndarray]] = []
 
     def keep(self) -> None:
         """Keep the chain's present state: the mean of the topics given z, weights and loss parameters."""
         state = self.chain.state
         inverse = 1.0 / state.topic_masses()
-        if self._phi is None:
-            self._phi = np.zeros((state.n_words, state.n_topics))
-            self._alpha = np.zeros(state.n_topics)
+        if self.phi_sum is None:
+            self.phi_sum = np.zeros((state.n_words, state.n_topics))
+            self.alpha_sum = np.zeros(state.n_topics)
         for first in range(0, state.n_words, ROWS):
             rows = slice(first, first + ROWS)
-            self._phi[rows] += state.word_masses(rows) * inverse
-        self._alpha += state.alpha_prior
-        self._eta.append(state.eta.copy())
-        self._parameters.append({name: v.copy() for name, v in self.chain.parameters.items()})
+            self.phi_sum[rows] += state.word_masses(rows) * inverse
+        self.alpha_sum += state.alpha_prior
+        self.eta.append(state.eta.copy())
+        self.parameters.append({name: v.copy() for name, v in self.chain.parameters.items()})
         self.n_kept += 1
 
     def phi(self) -> np.ndarray:
         """The mean over kept sweeps of (n_kw + beta_w) / (n_k + sum of beta), float64 (K, V)."""
         if not self.n_kept:
             raise ValueError("no draw has been kept: call keep() after at least one sweep")
-        return (self._phi / self.n_kept).T
+        return (self.phi_sum / self.n_kept).T
 
     def predictor(
         self, passes: int = PASSES, burn_in: int = BURN_IN, restarts: int = RESTARTS, seed: int | None = None
@@ -79,11 +83,11 @@ class PosteriorKeeper:
         names = chain.corpus.covariate_names if chain.covariates is not None else None
         return Predictor(
             phi=self.phi(),
-            eta=np.array(self._eta),
-            alpha=self._alpha / self.n_kept,
+            eta=np.array(self.eta),
+            alpha=self.alpha_sum / self.n_kept,
             loss=chain.model.loss,
             coding=chain.coding,
-            parameters={k: np.array([p[k] for p in self._parameters]) for k in self._parameters[0]},
+            parameters={k: np.array([p[k] for p in self.parameters]) for k in self.parameters[0]},
             vocabulary=chain.corpus.vocabulary,
             covariate_names=names or (),
             intercept=chain.intercept,

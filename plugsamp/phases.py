@@ -1,13 +1,15 @@
 """The pieces of a sweep: what is done for one block of documents, words or outputs.
 
-A piece is a function of the shared arrays, the sweep and its own number; its random stream is keyed by
-these alone, so it does not matter which process runs it or in what order.
+A piece is a function of the shared arrays, the sweep, what is given with the phase, and its own number; its
+random stream is keyed by these alone, so it does not matter which process runs it or in what order.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from plugsamp.adlda import Division, chosen_scheme
+from plugsamp.backends.arena import Arena
 from plugsamp.dispatch import load
 from plugsamp.kernels.base import BlockReport
 from plugsamp.random.draws import Purpose, stream, stream_key
@@ -39,10 +41,13 @@ def document_blocks(offsets: np.ndarray) -> np.ndarray:
 class Phases:
     """The work of a chain, in pieces.
 
+    Every process has one. What they share stands in arrays of the arena and is changed in place; the sampler
+    is each process's own; what else the chain decides between two phases is `given` with a phase.
+
     Parameters
     ----------
-    model, state, sampler
-        The posterior, the arrays, and the token kernel at work on them.
+    model, state, kernel
+        The posterior, the arrays, and the token kernel to work on them.
     responses : Responses
     columns : Columns
     prior_state : dict of arrays
@@ -50,16 +55,65 @@ class Phases:
     seed : int
     method, passes
         The weight update, see `plugsamp.weights.update_outputs`.
+    groups, scheme
+        How many groups of documents are to be worked on at once though the kernel is collapsed, and how
+        (`plugsamp.adlda`).
     """
 
     def __init__(
-        self, model, state, sampler, responses: Responses, columns, prior_state, seed, method, passes
-    ):
-        self.model, self.state, self.sampler, self.responses = model, state, sampler, responses
-        self.columns, self.prior_state = columns, prior_state
-        self.seed, self.method, self.passes = seed, method, passes
+        self, model, state, kernel, responses: Responses, columns, prior_state, seed, method, passes,
+        groups: int = 1, scheme: str = "auto",
+    ):  # fmt: skip
+        self.model, self.state, self.kernel, self.responses = model, state, kernel, responses
+        self.columns, self.seed, self.method, self.passes = columns, seed, method, passes
+        arena = state.arena
+        self.prior_state = {name: arena.copy(f"prior.{name}", a) for name, a in prior_state.items()}
         self.edges = document_blocks(state.offsets)
-        self.design = None  # set by the chain before the outputs of a sweep
+        self.given: dict = {}
+        #: Of each block of words, sums of what was drawn and counted, in one row.
+        shape = (self.n_word_blocks, state.n_topics)
+        self.drawn, self.counted = arena.array("drawn", shape, float), arena.array("counted", shape, np.int64)
+        #: What turns draws of phi into probabilities, set between their drawing and their scaling.
+        self.phi_factor = arena.array("phi_factor", state.stride, np.float32)
+        self.division = None
+        self._join()
+        if min(groups, self.n_document_blocks) > 1:
+            self.division = Division(state, self.edges, groups, chosen_scheme(scheme, kernel, self.sampler))
+            if self.division.scheme == "copies":
+                self._join()
+
+    def _join(self) -> None:
+        """Make what each process has for itself."""
+        state, arena = self.state, self.state.arena
+        if self.division is not None and self.division.scheme == "copies":
+            _ = state.word_order  # which is for all
+            state.arena = Arena()
+        try:
+            self.sampler = self.kernel.sampler(state)
+        finally:
+            state.arena = arena
+        self._fresh = None  # for which sweep, and version of z, the sampler's own tables are
+
+    def __getstate__(self):
+        return {n: v for n, v in self.__dict__.items() if n not in ("sampler", "given", "_fresh")}
+
+    def join(self, arena) -> Phases:
+        """Go to work in another process, where the same arrays are to be had of `arena`."""
+        self.state.arena, self.given = arena, {}
+        self._join()
+        return self
+
+    def sampled(self, phase: str) -> bool:
+        """Whether a phase needs what the sampler of a process keeps for itself."""
+        return phase in ("documents", "rotated", "copied")
+
+    def run(self, phase: str, sweep: int, pieces, given: dict) -> list:
+        """Pieces of a phase, one after another; results in their order."""
+        work, self.given = getattr(self, phase), given
+        try:
+            return [work(sweep, piece) for piece in pieces]
+        finally:
+            self.given = {}
 
     @property
     def n_document_blocks(self) -> int:
@@ -91,13 +145,61 @@ class Phases:
         rows = slice(self.edges[block], self.edges[block + 1])
         return self.state.linear_predictor(rows.start, rows.stop), rows
 
+    def tables(self, sweep: int, block: int) -> None:
+        """What the sampler keeps of a block of words, for all processes."""
+        self.sampler.refresh_words(*self._words(block))
+
     def documents(self, sweep: int, block: int) -> BlockReport:
         """Augmentation, then topics of a block of documents (MODEL section 6)."""
+        self._refresh(sweep)
         self.augment(sweep, block)
-        first, last = int(self.edges[block]), int(self.edges[block + 1])
+        first, last = self._documents(block)
         report = self.sampler.sample(first, last, stream_key(self.seed, Purpose.TOPICS, sweep, block))
         self.state.recount_documents(first, last)
         return report
+
+    def _refresh(self, sweep: int) -> None:
+        if self._fresh != (sweep, self.state.version):
+            self.sampler.refresh(self.seed, sweep)
+            self._fresh = sweep, self.state.version
+
+    def _documents(self, block: int) -> tuple[int, int]:
+        return int(self.edges[block]), int(self.edges[block + 1])
+
+    def rotated(self, sweep: int, group: int) -> list[BlockReport]:
+        """Topics of the tokens that a group of documents has of the words it is at (`plugsamp.adlda`)."""
+        turn, reports = self.given["turn"], []
+        self._refresh(sweep)
+        words = self.division.part(group, turn)
+        with self.state.own_totals() as change:
+            for block in self.division.blocks(group):
+                first, last = self._documents(block)
+                if turn == 0:
+                    self.augment(sweep, block)
+                key = stream_key(self.seed, Purpose.TOPICS, sweep, block, turn)
+                reports.append(self.sampler.sample(first, last, key, words))
+                if turn == len(self.division) - 1:
+                    self.state.recount_documents(first, last)
+        self.division.change[group] = change
+        return reports
+
+    def copied(self, sweep: int, group: int) -> list[BlockReport]:
+        """Topics of a group of documents, by counts that know nothing of the others' moves."""
+        reports, state = [], self.state
+        with state.own_counts(-2 - (sweep * len(self.division) + group)):
+            if self.sampler.word_tables:
+                for block in range(self.n_word_blocks):
+                    self.sampler.refresh_words(*self._words(block))
+            self.sampler.refresh(self.seed, sweep)
+            for block in self.division.blocks(group):
+                self.augment(sweep, block)
+                first, last = self._documents(block)
+                key = stream_key(self.seed, Purpose.TOPICS, sweep, block)
+                reports.append(self.sampler.sample(first, last, key))
+                state.recount_documents(first, last)
+                tokens = slice(state.offsets[first], state.offsets[last])
+                self.division.next_z[tokens] = state.z[tokens]
+        return reports
 
     @property
     def n_topic_groups(self) -> int:
@@ -108,29 +210,36 @@ class Phases:
         state = self.state
         columns = slice(group * PAD, min((group + 1) * PAD, state.n_topics))
         included = (state.phi[:, columns] > 0).astype(np.uint8)
-        counts = np.ascontiguousarray(state.topic_word[:, columns])
+        counts = np.ascontiguousarray(state.unread_counts[0][:, columns])
         rng = stream(self.seed, Purpose.INCLUSION, sweep, group)
         self.model.topics.draw_included(included, counts, state.beta_prior, rng)
         state.phi[:, columns] = included
 
-    def phi(self, sweep: int, block: int) -> np.ndarray:
-        """Unnormalised topic probabilities of a block of words; returns their sums, (K,)."""
+    def _words(self, block: int) -> tuple[int, int]:
+        return block * WORDS, min((block + 1) * WORDS, self.state.n_words)
+
+    def counts(self, sweep: int, block: int) -> None:
+        """n_kw of a block of words; `counted` gets its sums."""
+        self.state.count_words(*self._words(block), self.counted[block])
+
+    def phi(self, sweep: int, block: int) -> None:
+        """Unnormalised topic probabilities of a block of words; `drawn` gets their sums."""
         state = self.state
-        first, last = block * WORDS, min((block + 1) * WORDS, state.n_words)
-        totals = np.empty(state.n_topics)
+        first, last = self._words(block)
         key = stream_key(self.seed, Purpose.PHI, sweep, block)
         if state.lazy is not None:
-            state.lazy.draw(state.z, *state.word_order, first, last, totals, key)
-            return totals
+            state.lazy.draw(state.z, *state.word_order, first, last, self.drawn[block], key)
+            return
+        if not state.masked:  # otherwise they are counted
+            self.counts(sweep, block)
         _dirichlet.draw_gammas(
-            state.topic_word, state.beta, first, last, state.n_topics, state.phi, totals, key,
-            state.masked,
+            state.unread_counts[0], state.beta, first, last, state.n_topics, state.phi, self.drawn[block],
+            key, state.masked,
         )  # fmt: skip
-        return totals
 
     def scale_phi(self, sweep: int, block: int) -> None:
-        """Divide the topic probabilities of a block of words by `phi_factor`'s reciprocal."""
-        first, last = block * WORDS, min((block + 1) * WORDS, self.state.n_words)
+        """Multiply the draws of a block of words by `phi_factor`."""
+        first, last = self._words(block)
         if self.state.lazy is not None:
             self.state.lazy.scale(first, last)
             return
@@ -141,8 +250,8 @@ class Phases:
         state, prior = self.state, self.model.weights
         outputs = range(group * GROUP, min((group + 1) * GROUP, state.n_outputs))
         update_outputs(
-            self.design, state.kappa, state.omega, state.eta, outputs, prior, self.prior_state, self.columns,
-            self.seed, sweep, method=self.method, passes=self.passes,
+            self.given["design"], state.kappa, state.omega, state.eta, outputs, prior, self.prior_state,
+            self.columns, self.seed, sweep, method=self.method, passes=self.passes,
         )  # fmt: skip
         for c in outputs:
             rng = stream(self.seed, Purpose.SHRINKAGE, sweep, c)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 log = logging.getLogger(__name__)
 
@@ -30,6 +30,7 @@ class Progress:
         self.n_tokens = n_tokens
         self.terminal = sys.stderr.isatty() if terminal is None else terminal
         self.done = 0
+        self._before = 0  # of these, in another process
         self._bar = None
         self._seconds = 0.0
 
@@ -65,9 +66,16 @@ class Progress:
             return
         now = time.monotonic()
         if self.done % SWEEPS == 0 or now - self._last >= SECONDS or self.done == self.sweeps:
-            left = (now - self._start) / self.done * (self.sweeps - self.done)
+            left = (now - self._start) / (self.done - self._before) * (self.sweeps - self.done)
             log.info("sweep %d/%d  %s  %s left", self.done, self.sweeps, what, duration(left))
             self._last = now
+
+    def resumed(self, rows: Sequence[Mapping]) -> None:
+        """The rows before the checkpoint that a run goes on from."""
+        self.done = self._before = len(rows)
+        self._seconds = sum(row["seconds"] for row in rows)
+        if self._bar is not None:
+            self._bar.update(self._task, completed=self.done)
 
     def describe(self, row: Mapping) -> str:
         """Speed so far, log joint and loss."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from plugsamp.errors import NonFinite
 from plugsamp.losses.base import BoundLoss, Loss
 from plugsamp.losses.coding import filled
 
@@ -33,6 +34,17 @@ class Responses:
         self.y = filled(y, self.missing)
         self.weight = None if weight is None else np.where(self.missing, 1.0, weight)
 
+    def share(self, arena) -> None:
+        """Keep the arrays where all processes see them."""
+        self.y, self.missing = (
+            arena.copy("responses.y", self.y),
+            arena.copy("responses.missing", self.missing),
+        )
+        if self.weight is not None:
+            self.weight = arena.copy("responses.weight", self.weight)
+        held = {n: arena.copy(f"loss.{n}", np.asarray(v, float)) for n, v in self.parameters.items()}
+        self.bound = BoundLoss(self.loss, held)
+
     @property
     def loss(self) -> Loss:
         return self.bound.loss
@@ -48,6 +60,14 @@ class Responses:
         if self.any_missing:
             missing = self.missing[rows]
             kappa, omega = np.where(missing, 0.0, kappa), np.where(missing, 0.0, omega)
+        for name, values in (("kappa", kappa), ("omega", omega)):
+            finite = np.isfinite(values)
+            if not finite.all():
+                d, c = np.argwhere(~finite)[0]
+                raise NonFinite(
+                    f"{name} of document {d + (rows.start or 0)}, output {c} is {values[d, c]}, drawn by "
+                    f"{self.loss!r} at f = {f[d, c]:g}"
+                )
         return kappa, omega
 
     def statistics(self, f: np.ndarray, rng, rows: slice = _ALL) -> np.ndarray:
@@ -58,7 +78,12 @@ class Responses:
 
     def update(self, total: np.ndarray, rng) -> None:
         """Draw the loss's own parameters given the statistics of all documents."""
+        held = dict(self.parameters)
         self.loss.update(self.parameters, total, rng)
+        for name, array in held.items():
+            if self.parameters[name] is not array:  # a loss may have put another array in its place
+                array[...] = self.parameters[name]
+                self.parameters[name] = array
 
     def log_psi(self, f: np.ndarray) -> float:
         """sum of log psi(y_dc | f_dc), times its weight, over the observed responses (up to constants)."""

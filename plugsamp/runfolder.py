@@ -5,15 +5,22 @@ from __future__ import annotations
 import csv
 import json
 import math
-from collections.abc import Mapping
+import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from plugsamp.losses.coding import is_missing
 
+#: The configuration of a run, in its folder.
+CONFIG = "config.yaml"
+
+#: Where a run folder has its checkpoints.
+CHECKPOINT = "checkpoint"
+
 #: A folder with one of these holds a run.
-MARKS = ("trace.csv", "metrics.json", "model")
+MARKS = ("trace.csv", "metrics.json", "model", CHECKPOINT)
 
 
 def holds_run(folder: Path) -> bool:
@@ -23,25 +30,60 @@ def holds_run(folder: Path) -> bool:
 class TraceFile:
     """trace.csv, a row a sweep, each on disk before the next sweep begins.
 
-    The columns are those of the first row.
+    The columns are those of the first row. What there is of that name stays until there is one.
     """
 
     def __init__(self, path):
-        self._file = open(path, "w", newline="", encoding="utf-8")  # noqa: SIM115
-        self._writer = None
+        self._path = Path(path)
+        self._file = self._writer = None
 
     def __call__(self, row: Mapping) -> None:
-        if self._writer is None:
-            self._writer = csv.DictWriter(self._file, list(row), lineterminator="\n")
-            self._writer.writeheader()
-        self._writer.writerow({k: repr(float(v)) if isinstance(v, float) else v for k, v in row.items()})
-        self._file.flush()
+        self._write([row])
+
+    def resumed(self, rows: Sequence[Mapping]) -> None:
+        """The rows before the checkpoint that a run goes on from."""
+        self._write(rows)
+
+    def _write(self, rows) -> None:
+        try:
+            if self._file is None:
+                self._file = open(self._path, "w", newline="", encoding="utf-8")  # noqa: SIM115
+            for row in rows:
+                if self._writer is None:
+                    self._writer = csv.DictWriter(self._file, list(row), lineterminator="\n")
+                    self._writer.writeheader()
+                self._writer.writerow(
+                    {k: repr(float(v)) if isinstance(v, float) else v for k, v in row.items()}
+                )
+            self._file.flush()
+        except OSError as error:
+            error.filename = str(self._path)
+            raise
 
     def __enter__(self) -> TraceFile:
         return self
 
     def __exit__(self, *error) -> None:
-        self._file.close()
+        if self._file is None:
+            return
+        try:
+            self._file.close()
+        except OSError:  # what could not be written was said when it was
+            if error[0] is None:
+                raise
+
+
+def write_text(path, text: str) -> None:
+    """Write a file, complete or not at all."""
+    path = Path(path)
+    temporary = path.with_name(f".{path.name}.part")
+    try:
+        temporary.write_text(text, encoding="utf-8", errors="replace")
+        os.replace(temporary, path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        error.filename = error.filename or str(path)
+        raise
 
 
 def write_json(path, content) -> None:
@@ -50,7 +92,7 @@ def write_json(path, content) -> None:
     plain = _strict(content, "", found)
     if found:
         plain["not_finite"] = found
-    Path(path).write_text(json.dumps(plain, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+    write_text(path, json.dumps(plain, indent=2, allow_nan=False) + "\n")
 
 
 def _strict(value, where: str, found: list[str]):
@@ -105,10 +147,10 @@ def write_weights(path, outputs, columns, eta) -> None:
                 writer.writerow([output, column, *(repr(float(v)) for v in numbers)])
 
 
-def write_predictions(path, **table) -> None:
-    """predictions.csv: the table of `prediction_rows`."""
+def write_predictions(path, *table, **more) -> None:
+    """predictions.csv: the table that `prediction_rows` makes of the other arguments."""
     with open(path, "w", newline="", encoding="utf-8", errors="backslashreplace") as file:
-        write_table(file, *prediction_rows(**table))
+        write_table(file, *prediction_rows(*table, **more))
 
 
 def write_table(file, columns, rows) -> None:

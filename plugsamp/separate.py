@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import logging
+import shutil
 import warnings
 from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from plugsamp.checkpoint.lock import Lock
+from plugsamp.checkpoint.options import Checkpoints
+from plugsamp.checkpoint.signals import Stop
 from plugsamp.ensembles import Ensemble, tasks
 from plugsamp.errors import ApproximationWarning
 from plugsamp.inference import Predictor
@@ -63,7 +68,16 @@ class _Member:
 
 
 def fit_separately(
-    corpus, model, scheme: str, *, seed: int, n_jobs: int = 1, observers=(), **options
+    corpus,
+    model,
+    scheme: str,
+    *,
+    seed: int,
+    n_jobs: int = 1,
+    observers=(),
+    checkpoint: Checkpoints | None = None,
+    resume: bool = False,
+    **options,
 ) -> SeparateFit:
     """Fit every task of `plugsamp.ensembles.tasks` with `plugsamp.fit`.
 
@@ -79,6 +93,10 @@ def fit_separately(
         Processes, as joblib counts them.
     observers : iterable of callables
         Each is given the rows of a task's trace when its chain is done.
+    checkpoint : Checkpoints, optional
+        Every task has a folder of its own in there: one that is done is not sampled again.
+    resume : bool
+        Go on from there.
     options
         Of `plugsamp.fit`.
 
@@ -98,22 +116,33 @@ def fit_separately(
     for number, task in enumerate(made):
         member_seed = int(np.random.SeedSequence((seed, number)).generate_state(1)[0])
         member_model, weights = _weighting(model, corpus, coding, number)
-        jobs.append((task.corpus(corpus.with_weights(weights)), member_model, member_seed, options))
+        more = options
+        if checkpoint is not None:  # kept until all are done
+            own = replace(checkpoint, folder=checkpoint.folder / f"model-{number:04d}", keep=True)
+            more = options | {"checkpoint": own, "resume": resume}
+        jobs.append((task.corpus(corpus.with_weights(weights)), member_model, member_seed, more))
     members, approximations = [], {}
-    # No memory maps: joblib would leave them in shared memory if the parent were killed.
-    parallel = Parallel(n_jobs=n_jobs, return_as="generator", max_nbytes=None)
-    done = parallel(delayed(_fit_member)(*job) for job in jobs)
-    for task, member in zip(made, done, strict=True):
-        for row in member.trace:
-            row["task"] = task.name
-            for observe in observers:
-                observe(row)
-        for clause in member.approximations:
-            if clause not in approximations:
-                approximations[clause] = None
-                warnings.warn(clause, ApproximationWarning, stacklevel=2)
-        members.append(member)
-        log.info("model %d/%d: %s", len(members), len(made), task.name)
+    with ExitStack() as stack:
+        if checkpoint is not None:
+            stack.enter_context(Lock(checkpoint.folder))
+            stack.enter_context(Stop())  # to whom SIGTERM is an error like any: joblib ends its processes
+        # No memory maps: joblib would leave them in shared memory if the parent were killed.
+        parallel = Parallel(n_jobs=n_jobs, return_as="generator", max_nbytes=None)
+        done = parallel(delayed(_fit_member)(*job) for job in jobs)
+        for task, member in zip(made, done, strict=True):
+            for row in member.trace:
+                row["task"] = task.name
+                for observe in observers:
+                    observe(row)
+            for clause in member.approximations:
+                if clause not in approximations:
+                    approximations[clause] = None
+                    warnings.warn(clause, ApproximationWarning, stacklevel=2)
+            members.append(member)
+            log.info("model %d/%d: %s", len(members), len(made), task.name)
+        if checkpoint is not None and not checkpoint.keep:
+            for number in range(len(made)):
+                shutil.rmtree(checkpoint.folder / f"model-{number:04d}", ignore_errors=True)
     return SeparateFit(
         predictor=Ensemble(
             members=tuple(m.predictor for m in members),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from functools import cached_property
 
 import numpy as np
 from scipy import sparse
 
 from plugsamp import topic_counts as _counts
+from plugsamp.backends.arena import Arena, file_of
 
 #: Rows of topics are padded to this many floats, one cache line.
 PAD = 16
@@ -21,22 +23,17 @@ def padded(n: int) -> int:
     return -(-n // PAD) * PAD
 
 
-def aligned(shape, dtype) -> np.ndarray:
-    """Zeros that begin at a cache line, so that no padded row straddles one more than it must."""
-    dtype = np.dtype(dtype)
-    size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
-    raw = np.zeros(size + 64, np.uint8)
-    start = -raw.ctypes.data % 64
-    return raw[start : start + size].view(dtype).reshape(shape)
-
-
 class State:
     """Everything that changes in a chain, and what the compiled code needs of the rest.
 
+    All of it stands in arrays of the backend's arena and is changed in place: whichever process changes it,
+    all of them see it.
+
     Attributes
     ----------
+    arena : Arena
     words : int32 (N,); offsets : int64 (D+1,)
-        The corpus (not copied).
+        The corpus (copied only where other processes must see it).
     z : uint16 (N,)
     topic_word : int32 (V, stride)
         n_kw, word-major; stride is K padded to 16, with zeros. This and the totals are counted when they are
@@ -64,78 +61,166 @@ class State:
         The augmentation, and the covariates' part of the linear predictor.
     """
 
-    def __init__(self, corpus, model, n_outputs: int, design_columns: int, partial: bool):
-        self.words = np.ascontiguousarray(corpus.words, np.int32)
-        self.offsets = np.ascontiguousarray(corpus.offsets, np.int64)
+    def __init__(
+        self, corpus, model, n_outputs: int, design_columns: int, partial: bool, arena: Arena | None = None
+    ):
+        self.arena = arena = Arena() if arena is None else arena
+        self._own: dict[str, np.ndarray] = {}
+        self.words = _seen(arena, "words", np.ascontiguousarray(corpus.words, np.int32))
+        self.offsets = _seen(arena, "offsets", np.ascontiguousarray(corpus.offsets, np.int64))
         n_tokens, n_documents = len(self.words), len(self.offsets) - 1
         self.n_documents, self.n_words, self.n_topics = n_documents, corpus.n_words, model.n_topics
         self.n_outputs = n_outputs
         self.stride = padded(model.n_topics)
-        self.z = aligned(n_tokens, np.uint16)
-        self._topic_word = aligned((self.n_words, self.stride), np.int32)
-        self._words_behind = self._totals_behind = False
-        self.version = 0
-        self._topic_totals = np.zeros(self.stride, np.int64)
-        self.sizes = np.zeros(n_documents, np.int32)
-        self.doc_topics = np.zeros(n_tokens, np.uint16)
-        self.doc_counts = np.zeros(n_tokens, np.int32)
-        self.phi = aligned((self.n_words, self.stride), np.float32) if partial else None
+        self.z = arena.array("z", n_tokens, np.uint16)
+        self._topic_word = arena.array("topic_word", (self.n_words, self.stride), np.int32)
+        self._topic_totals = arena.array("topic_totals", self.stride, np.int64)
+        self._flags = arena.array("flags", 3, np.int64)  # words behind, totals behind, version
+        self.sizes = arena.array("sizes", n_documents, np.int32)
+        self.doc_topics = arena.array("doc_topics", n_tokens, np.uint16)
+        self.doc_counts = arena.array("doc_counts", n_tokens, np.int32)
+        shape = (self.n_words, self.stride)
+        self.phi = arena.array("phi", shape, np.float32) if partial else None
         self.masked = model.topics.needs_phi
         if self.masked:
             self.phi[:, : self.n_topics] = 1.0
         self.lazy, self.small_deviation = None, 0.0
         #: Whether beta stays as it is: what is made of it once a chain may be kept.
         self.beta_stays = model.learn_beta.method == "none"
-        self.alpha, self.beta = aligned(self.stride, np.float32), np.empty(self.n_words, np.float32)
+        self.alpha, self.beta = (
+            arena.array("alpha", self.stride, np.float32),
+            arena.array("beta", self.n_words, np.float32),
+        )
+        self.alpha_prior = arena.array("alpha_prior", self.n_topics, float)
+        self.beta_prior = arena.array("beta_prior", self.n_words, float)
+        self._sums = arena.array("prior_sums", 2, float)
         self.set_priors(model.alpha_vector(), model.beta_vector(self.n_words))
         pseudo = model.topics.pseudo_tokens(corpus.vocabulary, self.n_topics)
-        self.pseudo_words, self.pseudo_topics = (np.asarray(a, np.int32) for a in pseudo)
-        self.eta = np.zeros((n_outputs, design_columns))
-        self.eta_by_topic = aligned((self.n_topics, padded(n_outputs)), np.float32)
-        self.eta_by_output = aligned((n_outputs, self.stride), np.float32)
-        self.kappa = np.zeros((n_documents, n_outputs))
-        self.omega = np.zeros((n_documents, n_outputs))
-        self.offset = np.zeros((n_documents, n_outputs))
+        names = ("pseudo_words", "pseudo_topics")
+        self.pseudo_words, self.pseudo_topics = (
+            _seen(arena, name, np.asarray(a, np.int32)) for name, a in zip(names, pseudo, strict=True)
+        )
+        self.eta = arena.array("eta", (n_outputs, design_columns), float)
+        self.eta_by_topic = arena.array("eta_by_topic", (self.n_topics, padded(n_outputs)), np.float32)
+        self.eta_by_output = arena.array("eta_by_output", (n_outputs, self.stride), np.float32)
+        self._eta_topics = arena.array("eta_topics", (self.n_topics, n_outputs), float)
+        shape = (n_documents, n_outputs)
+        self.kappa, self.omega, self.offset = (
+            arena.array(name, shape, float) for name in ("kappa", "omega", "offset")
+        )
+
+    def __getstate__(self):
+        """For another process, which has an arena and a sampler of its own."""
+        return {name: value for name, value in self.__dict__.items() if name not in ("arena", "lazy", "_own")}
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+        self.lazy, self._own = None, {}
+
+    @property
+    def version(self) -> int:
+        return int(self._flags[2])
+
+    def renewed(self) -> None:
+        """Say that z has been set, other than by the kernel."""
+        self._flags[2] += 1
+
+    @property
+    def alpha_sum(self) -> float:
+        return float(self._sums[0])
+
+    @property
+    def beta_sum(self) -> float:
+        return float(self._sums[1])
+
+    @beta_sum.setter
+    def beta_sum(self, value: float) -> None:
+        self._sums[1] = value
 
     @property
     def topic_word(self) -> np.ndarray:
-        if self._words_behind:
+        if self._flags[0]:
             _counts.count_words(self.words, self.z, self._topic_word)
             np.add.at(self._topic_word, (self.pseudo_words, self.pseudo_topics), 1)
-            self._words_behind = False
+            self._flags[0] = False
         return self._topic_word
 
     @property
     def topic_totals(self) -> np.ndarray:
-        if self._totals_behind:
+        if self._flags[1]:
             self._topic_totals[:] = np.bincount(self.z, minlength=self.stride)
             np.add.at(self._topic_totals, self.pseudo_topics, 1)
-            self._totals_behind = False
+            self._flags[1] = False
         return self._topic_totals
 
     @property
     def unread_counts(self) -> tuple[np.ndarray, np.ndarray]:
-        """`topic_word` and `topic_totals` for a kernel that takes them and does not look."""
+        """`topic_word` and `topic_totals` for whoever does not look, or knows that they are current."""
         return self._topic_word, self._topic_totals
 
     def leave_topic_word(self) -> None:
         """Say that z has changed and `topic_word` has not: for kernels that keep word counts of their own."""
-        self._words_behind = True
+        self._flags[0] = True
 
     def leave_counts(self) -> None:
         """Say that z has changed, and neither `topic_word` nor `topic_totals`."""
-        self._words_behind = self._totals_behind = True
+        self._flags[:2] = True
+
+    def count_words(self, first: int, last: int, totals: np.ndarray) -> None:
+        """`topic_word` of words first:last from z and the pseudo-tokens; its sums go to `totals` (K,)."""
+        _counts.count_block(
+            self.z, self.pseudo_topics, *self.word_order, first, last, self._topic_word, totals
+        )
+
+    def counted(self, totals: np.ndarray) -> None:
+        """Say that `count_words` has been over all words, with `totals` (K,) in all."""
+        self._topic_totals[: self.n_topics] = totals
+        self._flags[:2] = False
+
+    @contextmanager
+    def own_totals(self):
+        """Totals that are this process's alone, as they are for all now; gives how they change."""
+        shared, flags = self._topic_totals, self._flags
+        self._topic_totals, self._flags = shared.copy(), flags.copy()
+        change = np.zeros(self.n_topics, np.int64)
+        try:
+            yield change
+            change += (self._topic_totals - shared)[: self.n_topics]
+        finally:
+            behind = bool(self._flags[0])
+            self._topic_totals, self._flags = shared, flags
+            if behind:
+                self.leave_topic_word()
+
+    @contextmanager
+    def own_counts(self, version: int):
+        """Topics and counts that are this process's alone, as they are for all now.
+
+        `version` is what the state's is meanwhile: no other that a sampler has seen.
+        """
+        names = ("z", "_topic_word", "_topic_totals", "_flags")
+        shared = {name: getattr(self, name) for name in names}
+        try:
+            for name, array in shared.items():
+                mine = self._own.setdefault(name, np.empty_like(array))
+                np.copyto(mine, array)
+                setattr(self, name, mine)
+            self._flags[2] = version
+            yield
+        finally:
+            for name, array in shared.items():
+                setattr(self, name, array)
 
     def set_priors(self, alpha: np.ndarray | None = None, beta: np.ndarray | None = None) -> None:
         """Change the Dirichlet priors, in place for those who hold the arrays."""
         if alpha is not None:
-            self.alpha_prior = np.array(alpha, float)
+            self.alpha_prior[:] = alpha
             self.alpha[: self.n_topics] = alpha
-            self.alpha_sum = float(self.alpha_prior.sum())
+            self._sums[0] = self.alpha_prior.sum()
         if beta is not None:
-            self.beta_prior = np.array(beta, float)
+            self.beta_prior[:] = beta
             self.beta[:] = beta
-            self.beta_sum = float(self.beta_prior.sum())
+            self._sums[1] = self.beta_prior.sum()
 
     def recount(self) -> None:
         """All counts from z and the pseudo-tokens."""
@@ -171,10 +256,12 @@ class State:
     @cached_property
     def word_order(self) -> tuple[np.ndarray, np.ndarray]:
         """Tokens, then pseudo-tokens, by word: places int32 (N + S,), and the first of each word (V+1,)."""
-        words = np.concatenate([self.words, self.pseudo_words])
-        order = np.argsort(words, kind="stable").astype(np.int32)
-        starts = np.zeros(self.n_words + 1, np.int64)
-        np.cumsum(np.bincount(words, minlength=self.n_words), out=starts[1:])
+        n = len(self.words) + len(self.pseudo_words)
+        if n >= 2**31:
+            raise ValueError(f"{n:,} tokens are more than this kernel takes: 2^31 - 1")
+        order = self.arena.array("word_order", n, np.int32)
+        starts = self.arena.array("word_starts", self.n_words + 1, np.int64)
+        _counts.sort_by_word(self.words, self.pseudo_words, order, starts)
         return order, starts
 
     def recount_documents(self, first: int, last: int) -> None:
@@ -196,7 +283,7 @@ class State:
         # the padding repeats topic 0, so it never widens the range of a document's scores
         self.eta_by_output[:, self.n_topics :] = topics[:, :1]
         self.eta_by_topic[:, : self.n_outputs] = topics.T
-        self._eta_topics = np.ascontiguousarray(topics.T)
+        self._eta_topics[:] = topics.T
 
     def linear_predictor(self, first: int, last: int) -> np.ndarray:
         """f of documents first:last, float64 (last - first, C)."""
@@ -213,3 +300,8 @@ class State:
         topics, counts = np.empty(indptr[-1], np.uint16), np.empty(indptr[-1], np.int32)
         _counts.compact(self.offsets, self.sizes, self.doc_topics, self.doc_counts, indptr, topics, counts)
         return indptr, topics, counts
+
+
+def _seen(arena: Arena, name: str, values: np.ndarray) -> np.ndarray:
+    """`values` where all processes see them: a file in memory is there already."""
+    return arena.copy(name, values) if arena.shared and file_of(values) is None else values

@@ -8,6 +8,7 @@ temporary folder beside the target, renamed when complete.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import io
 import json
@@ -15,7 +16,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -27,11 +28,18 @@ SCHEMA_VERSION = 1
 FORMAT = "plugsamp"
 MANIFEST = "manifest.json"
 
+#: Bytes that are written and read at once.
+CHUNK = 1 << 24
+
 _ARRAY_NAME = re.compile(r"[A-Za-z0-9_.]{1,80}")
 
 
 class StorageError(ValueError):
     """A folder that cannot be written or read; the message says what is wrong with it."""
+
+
+class NewerError(StorageError):
+    """A folder that a newer plugsamp has written."""
 
 
 def write_folder(
@@ -67,6 +75,7 @@ def write_folder(
         manifest["sha256"] = _digest_of(manifest)
         _write_bytes(temporary / MANIFEST, json.dumps(manifest, indent=1, allow_nan=False).encode())
         os.chmod(temporary, 0o777 & ~_umask())
+        sync_folder(temporary)
         if path.exists():
             old = Path(tempfile.mkdtemp(prefix=f".{path.name}-old-", dir=path.parent))
             os.replace(path, old / path.name)
@@ -74,6 +83,7 @@ def write_folder(
             shutil.rmtree(old)
         else:
             os.replace(temporary, path)
+        sync_folder(path.parent)
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
         raise
@@ -96,6 +106,16 @@ def read_folder(path, kind: str) -> tuple[dict[str, np.ndarray], dict]:
     return arrays, manifest["content"]
 
 
+def read_content(path, kind: str) -> dict:
+    """The content of a folder alone; its arrays are not looked at.
+
+    Raises
+    ------
+    StorageError
+    """
+    return _read_manifest(Path(path), kind)["content"]
+
+
 def _read_manifest(path: Path, kind: str) -> dict:
     if not path.is_dir():
         raise StorageError(f"{path} is not a folder" if path.exists() else f"there is no folder {path}")
@@ -113,7 +133,7 @@ def _read_manifest(path: Path, kind: str) -> dict:
         raise StorageError(f"{path / MANIFEST} was not written by plugsamp")
     version = manifest.get("schema_version")
     if not isinstance(version, int) or version > SCHEMA_VERSION:
-        raise StorageError(
+        raise NewerError(
             f"{path} has schema version {version}; this plugsamp reads up to {SCHEMA_VERSION}: update it"
         )
     if manifest.pop("sha256", None) != _digest_of(manifest):
@@ -126,12 +146,12 @@ def _read_manifest(path: Path, kind: str) -> dict:
     return manifest
 
 
-
 def _no_number(name: str):
     raise ValueError(f"{name} is no number of JSON")
 
 
 def _write_array(folder: Path, name: str, array) -> dict:
+    """Write an array chunk by chunk: a large one takes no memory beside its own."""
     if not _ARRAY_NAME.fullmatch(name):
         raise StorageError(f"{name!r} cannot be the name of an array")
     array = np.ascontiguousarray(array).reshape(np.shape(array))
@@ -140,11 +160,24 @@ def _write_array(folder: Path, name: str, array) -> dict:
             f"array {name} has dtype {array.dtype}; only booleans, integers and floats are kept"
         )
     array = array.astype(array.dtype.newbyteorder("<"), copy=False)
-    buffer = io.BytesIO()
-    np.save(buffer, array, allow_pickle=False)
-    data = buffer.getvalue()
-    _write_bytes(folder / f"{name}.npy", data)
-    return {"dtype": array.dtype.str, "shape": list(array.shape), "sha256": hashlib.sha256(data).hexdigest()}
+    digest = hashlib.sha256()
+    with open(folder / f"{name}.npy", "wb") as out:
+        for part in _bytes_of(array):
+            digest.update(part)
+            out.write(part)
+        out.flush()
+        os.fsync(out.fileno())
+    return {"dtype": array.dtype.str, "shape": list(array.shape), "sha256": digest.hexdigest()}
+
+
+def _bytes_of(array: np.ndarray) -> Iterator:
+    """What `numpy.save` writes, in pieces."""
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(header, np.lib.format.header_data_from_array_1_0(array))
+    yield header.getvalue()
+    data = memoryview(array.reshape(-1).view(np.uint8))
+    for first in range(0, len(data), CHUNK):
+        yield data[first : first + CHUNK]
 
 
 def _read_array(folder: Path, name: str, entry: Mapping) -> np.ndarray:
@@ -152,15 +185,20 @@ def _read_array(folder: Path, name: str, entry: Mapping) -> np.ndarray:
     try:
         if not _ARRAY_NAME.fullmatch(name):
             raise StorageError(f"{folder} names an array {name!r}")
-        data = file.read_bytes()
+        digest = hashlib.sha256()
+        with open(file, "rb") as source:
+            while part := source.read(CHUNK):
+                digest.update(part)
+            if digest.hexdigest() != entry["sha256"]:
+                raise StorageError(f"{file} is damaged or cut short: its digest does not fit")
+            source.seek(0)
+            array = np.load(source, allow_pickle=False)
     except FileNotFoundError:
         raise StorageError(f"{folder} is incomplete: {file.name} is missing") from None
     except OSError as error:
         raise StorageError(f"{file} cannot be read: {error.strerror}") from None
-    if hashlib.sha256(data).hexdigest() != entry["sha256"]:
-        raise StorageError(f"{file} is damaged or cut short: its digest does not fit")
-    try:
-        array = np.load(io.BytesIO(data), allow_pickle=False)
+    except StorageError:
+        raise
     except (ValueError, EOFError) as error:
         raise StorageError(f"{file} is not a plain array: {error}") from None
     if array.dtype.str != entry["dtype"] or list(array.shape) != entry["shape"]:
@@ -179,6 +217,19 @@ def _write_bytes(file: Path, data: bytes) -> None:
         out.write(data)
         out.flush()
         os.fsync(out.fileno())
+
+
+def sync_folder(path) -> None:
+    """Bring the names in a folder to disk, where the system can."""
+    try:
+        handle = os.open(path, os.O_RDONLY)
+    except OSError:  # Windows opens no folders
+        return
+    try:
+        with contextlib.suppress(OSError):
+            os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def _umask() -> int:

@@ -1,6 +1,7 @@
 """Document-topic counts, and the linear predictor that they give."""
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t
 from libc.stdlib cimport calloc, free
+from libc.string cimport memset
 
 
 def count_topics(const uint16_t[::1] z, const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t last,
@@ -50,6 +51,57 @@ def count_words(const int32_t[::1] words, const uint16_t[::1] z, int32_t[:, ::1]
     with nogil:
         for i in range(words.shape[0]):
             topic_word[words[i], z[i]] += 1
+
+
+def sort_by_word(const int32_t[::1] words, const int32_t[::1] more, int32_t[::1] order, int64_t[::1] starts):
+    """Places of tokens by word, each word's ascending; tokens of `more` are numbered on from those of `words`.
+
+    `starts` (V + 1,) holds zeros on entry, and where each word begins in `order` on return.
+    """
+    cdef Py_ssize_t i, w, n = words.shape[0], m = more.shape[0], n_words = starts.shape[0] - 1
+    with nogil:
+        for i in range(n):
+            starts[words[i] + 1] += 1
+        for i in range(m):
+            starts[more[i] + 1] += 1
+        for w in range(n_words):
+            starts[w + 1] += starts[w]
+        for i in range(n):      # starts[w] moves on to the end of word w
+            order[starts[words[i]]] = <int32_t>i
+            starts[words[i]] += 1
+        for i in range(m):
+            order[starts[more[i]]] = <int32_t>(n + i)
+            starts[more[i]] += 1
+        for w in range(n_words, 0, -1):
+            starts[w] = starts[w - 1]
+        starts[0] = 0
+
+
+def count_block(const uint16_t[::1] z, const int32_t[::1] pseudo, const int32_t[::1] order,
+                const int64_t[::1] starts, Py_ssize_t first, Py_ssize_t last, int32_t[:, ::1] topic_word,
+                int64_t[::1] totals):
+    """n_kw of words first:last into their rows, and their sums over these words into `totals` (K,).
+
+    Parameters
+    ----------
+    z : (N,); pseudo : (S,) topics of pseudo-tokens
+    order, starts : tokens, then pseudo-tokens, by word (`sort_by_word`)
+    """
+    cdef Py_ssize_t w, k, n = z.shape[0]
+    cdef int64_t t, end
+    cdef int32_t* row
+    totals[:] = 0
+    if last <= first:
+        return
+    with nogil:
+        memset(&topic_word[first, 0], 0, (last - first) * topic_word.shape[1] * sizeof(int32_t))
+        for w in range(first, last):
+            row = &topic_word[w, 0]
+            end = starts[w + 1]
+            for t in range(starts[w], end):
+                k = z[order[t]] if order[t] < n else pseudo[order[t] - n]
+                row[k] += 1
+                totals[k] += 1
 
 
 def compact(const int64_t[::1] offsets, const int32_t[::1] sizes, const uint16_t[::1] topics,

@@ -28,6 +28,11 @@ class Proportions:
         self.total = np.zeros((chain.state.n_documents, chain.state.n_topics))
         self.n_kept = 0
 
+    def clear(self) -> None:
+        """Forget what has been kept."""
+        self.total[:] = 0.0
+        self.n_kept = 0
+
     def keep(self) -> None:
         """Add those of the chain's present state."""
         counts = self.chain.counts.doc_topic

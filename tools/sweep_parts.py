@@ -33,9 +33,10 @@ def parts(chain) -> tuple[float, float, float]:
     """CPU seconds of the tables, tokens and topics of one more sweep."""
     sweep = chain.sweep + 1
     marks = [time.process_time()]
+    chain.phases.sampler.refresh_words(0, chain.state.n_words)
     chain.phases.sampler.refresh(chain.seed, sweep)
     marks.append(time.process_time())
-    chain.backend.run("documents", sweep, chain.phases.n_document_blocks)
+    chain.work.run("documents", sweep, chain.phases.n_document_blocks)
     marks.append(time.process_time())
     if chain.kernel.partial:
         chain._draw_phi(sweep)

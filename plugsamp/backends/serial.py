@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from plugsamp.backends.arena import Arena
+from plugsamp.backends.base import Backend, Work
 
-class Serial:
+
+class Serial(Backend):
     """Run the work of a sweep block after block, in the calling process."""
 
+    def open(self, partial: bool) -> InTurn:
+        return InTurn()
+
+
+class InTurn(Work):
+    """Pieces one after another, in the calling process."""
+
+    def __init__(self):
+        self.arena = Arena()
+
     def start(self, phases) -> None:
-        """Take the `plugsamp.phases.Phases` that the chain's work is divided into."""
         self.phases = phases
 
-    def run(self, phase: str, sweep: int, n: int) -> list:
-        """Run pieces 0:n of a phase; results in order of the pieces."""
-        work = getattr(self.phases, phase)
-        return [work(sweep, i) for i in range(n)]
+    def run(self, phase: str, sweep: int, n: int, **given) -> list:
+        return self.phases.run(phase, sweep, range(n), given)

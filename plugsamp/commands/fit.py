@@ -5,19 +5,25 @@ from __future__ import annotations
 import contextlib
 import logging
 import secrets
+import shutil
 import warnings
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
 from plugsamp import hydra_source
+from plugsamp.checkpoint.generations import Generations
+from plugsamp.checkpoint.lock import Lock
+from plugsamp.checkpoint.options import Checkpoints
 from plugsamp.commands import hydra_app
 from plugsamp.commands.command import Command
 from plugsamp.commands.settings import checked, settings_of
 from plugsamp.concentration import Concentration
 from plugsamp.covariates.options import Covariates
+from plugsamp.runfolder import CHECKPOINT, CONFIG, holds_run, write_text
 from plugsamp.second_step import SecondStep
 from plugsamp.starts import Start
 
@@ -33,6 +39,13 @@ class Predict:
     passes: int
     burn_in: int
     restarts: int
+
+
+@dataclass
+class Checkpointing:
+    sweeps: int | None
+    minutes: float | None
+    keep: bool
 
 
 @dataclass
@@ -61,6 +74,7 @@ class Settings:
     weight_update: str
     weight_passes: int
     predict: dict
+    checkpoint: dict
     top_words: int
     save_model: bool
     overwrite: bool
@@ -82,6 +96,9 @@ class Settings:
                 raise ValueError(f"{name} has options of its own: write {name}.method={plain[name]}")
         settings = settings_of(cls, config)
         settings.predict = Predict(**checked(Predict, "predict.", settings.predict))
+        given = checked(Checkpointing, "checkpoint.", settings.checkpoint)
+        Checkpoints("", **given)  # refuses what makes no sense
+        settings.checkpoint = Checkpointing(**given)
         settings.covariates = Covariates(**checked(Covariates, "covariates.", settings.covariates))
         settings.learn_alpha = _learning("learn_alpha", settings.learn_alpha)
         settings.learn_beta = _learning("learn_beta", {**settings.learn_beta, "symmetric": True})
@@ -123,33 +140,58 @@ def task(config: DictConfig) -> float | None:
         return run(config, Path(runtime.output_dir), sweeping=mode == RunMode.MULTIRUN)
 
 
-def run(config: DictConfig, folder: Path, sweeping: bool = False) -> float | None:
-    """Fit as configured and write the run folder; the main metric is returned."""
+def run(config: DictConfig, folder: Path, sweeping: bool = False, resume: bool = False) -> float | None:
+    """Fit as configured and write the run folder; the main metric is returned.
+
+    Parameters
+    ----------
+    config : DictConfig
+    folder : Path
+    sweeping : bool
+        Whether the run is one of several.
+    resume : bool
+        Go on from the checkpoint in the folder.
+    """
     settings = Settings.of(config)
     # What can be wrong whatever the data is said before they are read.
     chosen = {g: hydra_source.object_of(g, config.get(g)) for g in hydra_source.CONFIG_GROUPS}
     from plugsamp.commands import run_fit
-    from plugsamp.runfolder import holds_run
 
     model = run_fit.check(settings, chosen)
-    if holds_run(folder) and not settings.overwrite:
-        option = "hydra.sweep.dir" if sweeping else "hydra.run.dir"
-        raise ValueError(f"{folder} holds a run already; choose another {option}, or overwrite=true")
-    if settings.seed is None:
-        settings.seed = secrets.randbits(32)
-        log.info("seed %d", settings.seed)
-    _write_config(config, settings.seed, folder)
-    with warnings.catch_warnings():
-        warnings.showwarning = lambda message, *rest, **more: log.warning("%s", message)
-        return run_fit.run(settings, chosen, model, folder)
+    with Lock(folder):
+        if not resume:
+            _make_room(folder, settings.overwrite, "hydra.sweep.dir" if sweeping else "hydra.run.dir")
+        if settings.seed is None:
+            settings.seed = secrets.randbits(32)
+            log.info("seed %d", settings.seed)
+        write = partial(_write_config, config, settings.seed, folder)
+        if not resume:
+            write()
+        with warnings.catch_warnings():
+            warnings.showwarning = lambda message, *rest, **more: log.warning("%s", message)
+            return run_fit.run(settings, chosen, model, folder, write if resume else None)
+
+
+def _make_room(folder: Path, overwrite: bool, option: str) -> None:
+    """Refuse a folder that holds a run, or take from it what a new one could be taken for."""
+    if not holds_run(folder):
+        return
+    if not overwrite:
+        if Generations(folder / CHECKPOINT):
+            on = f"go on from its checkpoint with plugsamp resume run={folder}, "
+        else:
+            on = ""
+        raise ValueError(f"{folder} holds a run already; {on}choose another {option}, or overwrite=true")
+    shutil.rmtree(folder / CHECKPOINT, ignore_errors=True)
+    for name in ("trace.csv", "metrics.json"):
+        (folder / name).unlink(missing_ok=True)
 
 
 def _write_config(config: DictConfig, seed: int, folder: Path) -> None:
     """config.yaml: everything resolved, so that the folder says all that the run was."""
     plain = OmegaConf.to_container(config, resolve=True)
     plain["seed"] = seed
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "config.yaml").write_text(OmegaConf.to_yaml(OmegaConf.create(plain)), encoding="utf-8")
+    write_text(folder / CONFIG, OmegaConf.to_yaml(OmegaConf.create(plain)))
 
 
 USAGE = """\

@@ -21,6 +21,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from plugsamp import hydra_source, registry
+from plugsamp.errors import Interrupted
 
 log = logging.getLogger(__name__)
 
@@ -33,16 +34,13 @@ TRACEBACK_VARIABLES = ("PLUGSAMP_TRACEBACK", "HYDRA_FULL_ERROR")
 NO_FOLDER = "hydra.{0}.dir is empty; name the folder to write to, hydra.{0}.dir=FOLDER"
 
 
-class Interrupted(KeyboardInterrupt):
-    """A run that was interrupted; the message says what was kept."""
-
-
 def run(
     command: str, task: Callable[[DictConfig], object], arguments: list[str], config_name: str = "config"
 ) -> int:
     """Compose the configuration from `arguments` and run `task` on it; returns the exit code.
 
-    0 is success, 2 what the user can put right (said on standard error), 130 an interrupt.
+    0 is success, 2 what the user can put right (said on standard error), 130 or 143 what a signal
+    has ended.
     """
     for argument in arguments:
         empty = re.fullmatch(r"""\+{0,2}hydra\.(run|sweep)\.dir=\s*(''|""|null)?\s*""", argument)
@@ -90,7 +88,7 @@ def run(
             failure.append(error)
     except KeyboardInterrupt as interrupt:
         print(f"plugsamp {command}: {str(interrupt) or 'interrupted'}", file=sys.stderr)
-        return 130
+        return interrupt.exit_code if isinstance(interrupt, Interrupted) else 130
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else int(stop.code is not None)
     finally:

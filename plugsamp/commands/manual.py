@@ -53,7 +53,7 @@ def page(command, arguments: list[str]) -> str:
     for title, entries in documented(command.config):
         parts.append(title)
         for key, comment in entries:
-            parts.append("  " + _wrap(f"{key}={shown(_select(config, key))}", comment, width))
+            parts.append("  " + _wrap(f"{key}={_shown(config, key)}", comment, width))
         parts.append("")
     if command.experiments:
         parts += ["Experiments (experiment=NAME): " + ", ".join(_experiments()), ""]
@@ -103,10 +103,12 @@ def documented(config: str = "config"):
     return [*sections, (title, entries)]
 
 
-def _select(config, key: str):
+def _shown(config, key: str) -> str:
     from omegaconf import OmegaConf
 
-    return OmegaConf.select(config, key)
+    if OmegaConf.is_missing(config, key):
+        return "(needed)"
+    return shown(OmegaConf.select(config, key))
 
 
 def _current(node, name: str):

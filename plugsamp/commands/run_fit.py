@@ -13,10 +13,11 @@ from pathlib import Path
 
 import numpy as np
 
+from plugsamp.checkpoint.generations import Generations
+from plugsamp.checkpoint.options import Checkpoints
 from plugsamp.checks import whole
-from plugsamp.commands.hydra_app import Interrupted
 from plugsamp.diagnostics import sparsity, top_words, topic_table
-from plugsamp.errors import InputWarning
+from plugsamp.errors import InputWarning, Interrupted
 from plugsamp.evaluation import evaluate
 from plugsamp.fitting import Fit, check_scheme, fit, kept_sweeps
 from plugsamp.losses.none import NoLoss
@@ -25,7 +26,14 @@ from plugsamp.models import save_model
 from plugsamp.progress import Progress, duration, quantity
 from plugsamp.readers.base import Wanted
 from plugsamp.references import entries_of, parts_of
-from plugsamp.runfolder import TraceFile, write_json, write_predictions, write_topics, write_weights
+from plugsamp.runfolder import (
+    CHECKPOINT,
+    TraceFile,
+    write_json,
+    write_predictions,
+    write_topics,
+    write_weights,
+)
 from plugsamp.second_step import SecondStep
 from plugsamp.separate import SeparateFit
 from plugsamp.summary import plain_table, rich_table, topics
@@ -67,8 +75,12 @@ def check(settings, chosen: Mapping) -> Model:
     return Model(**settings.model_options(), **parts)
 
 
-def run(settings, chosen: Mapping, model: Model, folder: Path) -> float | None:
-    """Read, fit, evaluate, write the run folder and show the outcome; the main metric is returned."""
+def run(settings, chosen: Mapping, model: Model, folder: Path, resumed=None) -> float | None:
+    """Read, fit, evaluate, write the run folder and show the outcome; the main metric is returned.
+
+    metrics.json is written last: a folder that has it is complete. Where the run goes on from a checkpoint,
+    `resumed` is called once that proves to be its own.
+    """
     reader = chosen["corpus"].for_model(wanted(settings, model))
     train, test = reader.read()
     log.info("%s", described(train, test))
@@ -79,16 +91,15 @@ def run(settings, chosen: Mapping, model: Model, folder: Path) -> float | None:
         raise ValueError(
             "the documents have no labels; choose loss=none, or say where the labels are (corpus options)"
         )
-    result = _fit(settings, chosen, model, train, folder)
+    result = _fit(settings, chosen, model, train, folder, resumed)
     predictor = result.predictor.with_options(**vars(settings.predict))
     if settings.save_model:
-        save_model(folder / "model", predictor, model, overwrite=settings.overwrite)
+        save_model(folder / "model", predictor, model, overwrite=settings.overwrite or resumed is not None)
     trained = evaluate(predictor, train)
     tested = evaluate(predictor, test, held_out=True) if test is not None else None
     metrics = metrics_of(settings, train, result, trained, tested)
     kernel = result.chain.kernel if isinstance(result, Fit) else chosen["kernel"]
     metrics["references"] = entries_of(parts_of(model, kernel))
-    write_json(folder / "metrics.json", metrics)
     if tested is not None:
         write_predictions(folder / "predictions.csv", **tested.table())
     if isinstance(result, Fit):
@@ -97,6 +108,7 @@ def run(settings, chosen: Mapping, model: Model, folder: Path) -> float | None:
     tables = tables_of(result, predictor, settings.top_words)
     text = "\n\n".join(f"{title}\n{plain_table(rows, 160)}".lstrip("\n") for title, rows in tables)
     (folder / "topics.txt").write_text(text + "\n", encoding="utf-8", errors="replace")
+    write_json(folder / "metrics.json", metrics)
     show(result, trained, tested, tables, folder)
     return metrics["main"]
 
@@ -154,11 +166,14 @@ def _responses_of(loss) -> str:
     return {"real": "real", "count": "real", "binary": "classes", "multiclass": "classes"}.get(task, "any")
 
 
-def _fit(settings, chosen, model, train, folder: Path) -> Fit | SeparateFit:
+def _fit(settings, chosen, model, train, folder: Path, resumed) -> Fit | SeparateFit:
     n_tokens = train.n_tokens
     with TraceFile(folder / "trace.csv") as trace, Progress(settings.sweeps, n_tokens) as progress:
         # Chains of their own report when they are done, and are counted as they are.
         one = settings.multiclass == "multitask"
+        observers = [trace, progress] if one else [trace]
+        if resumed is not None:
+            observers.insert(0, _Once(resumed))
         try:
             return fit(
                 train,
@@ -177,13 +192,33 @@ def _fit(settings, chosen, model, train, folder: Path) -> Fit | SeparateFit:
                 second_step=settings.second_step,
                 multiclass=settings.multiclass,
                 n_jobs=settings.n_jobs,
-                observers=(trace, progress) if one else (trace,),
+                observers=observers,
+                checkpoint=Checkpoints(folder / CHECKPOINT, **vars(settings.checkpoint)),
+                resume=resumed is not None,
             )
-        except KeyboardInterrupt:
-            message = (
-                f"interrupted after {progress.done} of {settings.sweeps} sweeps; the trace is in {folder}"
-            )
-            raise Interrupted(message) from None
+        except Interrupted as interrupt:
+            if one:
+                message, resumable = str(interrupt), bool(Generations(folder / CHECKPOINT))
+            else:
+                message, resumable = "interrupted; of every model the last checkpoint stands", True
+            if resumable:
+                message += f"\nplugsamp resume run={folder} goes on from there"
+            raise Interrupted(message, interrupt.signal) from None
+
+
+class _Once:
+    """An observer that calls a function when a run has taken up its checkpoint."""
+
+    def __init__(self, function):
+        self._function, self._called = function, False
+
+    def __call__(self, row) -> None:
+        if not self._called:
+            self._called = True
+            self._function()
+
+    def resumed(self, rows) -> None:
+        self(None)
 
 
 def described(train, test) -> str:
@@ -205,6 +240,7 @@ def metrics_of(settings, train, result: Fit | SeparateFit, trained, tested) -> d
     shape = {}
     if isinstance(result, Fit):
         shape["kernel"] = repr(result.chain.kernel)
+        shape["backend"] = repr(result.chain.backend)
         shape["start"] = result.start
         shape["sparsity"] = sparsity(result.chain.counts.doc_topic, result.chain.counts.topic_word)
         last = result.trace[-1]

@@ -29,7 +29,8 @@ class Auto(Kernel):
     Parameters
     ----------
     collapse : {"auto", "full", "partial"}
-        Integrate the topics out, or keep them as a variable; "auto": out, unless their prior forbids it.
+        Integrate the topics out, or keep them as a variable; "auto": out, unless their prior forbids it or
+        the backend has worker processes, with any number of which the latter stays exact.
     """
 
     def __init__(self, collapse: str = "auto"):
@@ -37,11 +38,11 @@ class Auto(Kernel):
             raise ValueError(f'collapse must be "auto", "full" or "partial", not {collapse!r}')
         self.collapse = collapse
 
-    def chosen(self, model, corpus, n_outputs: int) -> Kernel:
+    def chosen(self, model, corpus, n_outputs: int, parallel: bool = False) -> Kernel:
         """The kernel for a model of a corpus with so many outputs; none: without responses."""
         collapse = self.collapse
         if collapse == "auto":
-            collapse = "partial" if model.topics.needs_phi else "full"
+            collapse = "partial" if model.topics.needs_phi or parallel else "full"
         if not n_outputs:
             if collapse == "full":
                 return SparseLDA()

@@ -38,16 +38,36 @@ class Sampler(ABC):
         """
         return False
 
-    def refresh(self, seed: int, sweep: int) -> None:
-        """Make whatever lasts a sweep (alias tables, ...)."""
+    #: Whether `refresh_words` does anything.
+    word_tables = False
+
+    def refresh_words(self, first: int, last: int) -> None:
+        """Make what lasts a sweep and is there for every process, of words first:last.
+
+        It is kept in arrays of the state's arena. Called for block after block of words, maybe by several
+        processes at a time, before any of them calls `refresh`.
+        """
         return None
 
+    def refresh(self, seed: int, sweep: int) -> None:
+        """Make whatever else lasts a sweep; every process does it for itself."""
+        return None
+
+    #: Whether word counts are kept here, and the state's `topic_word` is not read.
+    counts_words = False
+    #: Whether `sample` takes `words`, and what it keeps by word (in the arena) is that of these words alone:
+    #: then several processes may be at work on other words of other documents (`plugsamp.adlda`).
+    divides = False
+
     @abstractmethod
-    def sample(self, first: int, last: int, key: int) -> BlockReport:
+    def sample(self, first: int, last: int, key: int, words: tuple[int, int] | None = None) -> BlockReport:
         """Update the topics of documents first:last, with the compiled stream of `key`.
 
+        `words` (first, last), of samplers that divide, leaves all tokens of other words as they are.
+
         Collapsed kernels keep ``topic_word`` and ``topic_totals`` current, or say
-        ``state.leave_topic_word()``; partially collapsed ones re-count the tokens that they move.
+        ``state.leave_topic_word()``. Partially collapsed ones leave the counts alone: several processes may
+        be at work on other documents, and tokens are counted when the topics are drawn.
         """
 
     @abstractmethod
@@ -74,8 +94,11 @@ class Kernel(Configured, ABC):
         """Whether the topics are a variable of the chain."""
         return self.collapse == "partial"
 
-    def chosen(self, model, corpus, n_outputs: int) -> Kernel:
-        """The kernel to use for a model, a corpus and its outputs: this one, unless it stands for others."""
+    def chosen(self, model, corpus, n_outputs: int, parallel: bool = False) -> Kernel:
+        """The kernel to use for a model, a corpus and its outputs: this one, unless it stands for others.
+
+        `parallel` says that blocks of documents may be worked on at the same time.
+        """
         return self
 
     @abstractmethod
@@ -93,6 +116,11 @@ def responsive_kernels() -> str:
         except RegistryError:  # a broken plugin of somebody's is no news here
             continue
     return ", ".join(able)
+
+
+def only(words: tuple[int, int] | None) -> dict:
+    """The arguments of compiled loops for tokens of words first:last, or of all."""
+    return {} if words is None else {"first_word": words[0], "last_word": words[1]}
 
 
 class held_at:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from plugsamp.dispatch import load
-from plugsamp.kernels.base import BlockReport, Kernel, Sampler, held_at
+from plugsamp.kernels.base import BlockReport, Kernel, Sampler, held_at, only
 from plugsamp.proposals.base import Proposal
 from plugsamp.proposals.table import TableProposal, compiled
 from plugsamp.registry import load as load_registered
@@ -106,6 +106,19 @@ class _ComposedSampler(Sampler):
         for proposal in self.proposals:
             proposal.attach(state)
 
+    @property
+    def divides(self) -> bool:
+        return all(proposal.divides for proposal in self.proposals)
+
+    @property
+    def word_tables(self) -> bool:
+        return any(proposal.by_words for proposal in self.proposals)
+
+    def refresh_words(self, first: int, last: int) -> None:
+        for proposal in self.proposals:
+            if proposal.by_words:
+                proposal.refresh_words(self.state, first, last)
+
     def refresh(self, seed: int, sweep: int) -> None:
         for proposal in self.proposals:
             proposal.refresh(self.state, seed, sweep)
@@ -116,10 +129,7 @@ class _ComposedSampler(Sampler):
 
     def _call(self, first, last, key, tried, accepted, **probe):
         s = self.state
-        if s.lazy is None:
-            word, totals = s.topic_word, s.topic_totals
-        else:
-            word, totals = s.unread_counts
+        word, totals = (s.topic_word, s.topic_totals) if s.phi is None else s.unread_counts
         return _loop.sample_documents(
             s.offsets, first, last, s.words, s.z, word, totals, s.phi, s.alpha, s.alpha_sum,
             s.beta, s.beta_sum, s.n_topics, s.eta_by_topic, s.kappa[first:last], s.omega[first:last],
@@ -127,13 +137,11 @@ class _ComposedSampler(Sampler):
             key, tried, accepted, 0 if s.lazy is None else s.lazy.address, **probe,
         )  # fmt: skip
 
-    def sample(self, first: int, last: int, key: int) -> BlockReport:
+    def sample(self, first: int, last: int, key: int, words=None) -> BlockReport:
         tried = np.zeros(len(self.proposals), np.int64)
         accepted = np.zeros_like(tried)
         self._prepare(first, last)
-        moved = self._call(first, last, key, tried, accepted)
-        if self.state.lazy is not None:
-            self.state.leave_counts()
+        moved = self._call(first, last, key, tried, accepted, **only(words))
         rates = zip(self.names, tried.tolist(), accepted.tolist(), strict=True)
         return BlockReport(moved, {name: (t, a) for name, t, a in rates})
 
@@ -148,6 +156,7 @@ class _ComposedSampler(Sampler):
         counted[0] = draws
         unused = np.zeros(len(self.proposals), np.int64)
         with held_at(self.state, token, topic):
+            self.refresh_words(0, self.state.n_words)
             self.refresh(0, 0)
             self._prepare(document, document + 1)
             self._call(
@@ -170,7 +179,6 @@ class _ComposedSampler(Sampler):
                 row[s] = 1.0 - row.sum()
                 matrix[s] = row
             single.append(matrix)
-        self.refresh(0, 0)
         if self.kernel.composition == "mixture":
             return np.linalg.matrix_power(np.mean(single, axis=0), self.kernel.steps)
         matrix = np.eye(n_topics)

@@ -13,6 +13,7 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
 from plugsamp.kernels.lanes cimport *
+from plugsamp.kernels.parts cimport first_at_least
 from plugsamp.proposals.base cimport STAY, Document, Proposal
 from plugsamp.topics.cells cimport Block, Cells, bit_count, phi_at
 from plugsamp.random.streams cimport Stream, below, open_stream, uniform
@@ -150,6 +151,7 @@ def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t la
                      const double[:, ::1] kappa, const double[:, ::1] omega,
                      const double[:, ::1] offset, list proposals, bint mixture, int steps,
                      uint64_t key, int64_t[::1] tried, int64_t[::1] accepted, size_t cells,
+                     int32_t first_word=0, int32_t last_word=2147483647,
                      Py_ssize_t probe=-1, int probe_topic=0, int probe_proposal=0,
                      double[::1] probe_target=None, double[::1] probe_mass=None, int64_t[::1] probe_draws=None):
     """Draw the topics of documents first:last in place.
@@ -161,6 +163,7 @@ def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t la
     proposals : list of Proposal; `mixture`: the proposal of each step is drawn, once a document (a mixture
         all the same, since the draw knows nothing of the state), otherwise they take turns.
     cells : address of the `Cells` where the topics are lazy (`phi` is then not looked at), or 0.
+    first_word, last_word : only tokens of words first_word:last_word are updated.
     tried, accepted : (len(proposals),), added to; only candidates that differ from the current topic count.
     probe : a position in document `first`; with it nothing is drawn: `probe_target` (K,) gets π and
         `probe_mass` (K,) the masses of proposal number `probe_proposal`, as the sampler computes them, for
@@ -176,7 +179,7 @@ def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t la
     cdef Stream stream
     cdef Stream coins
     cdef bint collapsed = phi is None, still
-    cdef int n_proposals = len(proposals), p, j, k, l, m, i, begin, end, part, run, s, t, round_start, n_round, code
+    cdef int n_proposals = len(proposals), p, j, k, l, m, i, begin, end, here, until, part, run, s, t, round_start, n_round, code
     cdef int pattern[MAX_STEPS]
     cdef int32_t codes[2][RUN * MAX_STEPS]
     cdef int32_t* drawn = NULL
@@ -242,6 +245,10 @@ def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t la
                 if doc.length == 0:
                     continue
                 doc.words = &words[doc.first]
+                here = <int>first_at_least(doc.words, 0, doc.length, first_word)
+                until = <int>first_at_least(doc.words, here, doc.length, last_word)
+                if here == until:
+                    continue
                 doc.topics = &z[doc.first]
                 if doc.n_outputs:
                     doc.kappa = &kappa[d - first, 0]
@@ -255,8 +262,8 @@ def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t la
                 for j in range(steps):
                     pattern[j] = <int>below(&coins, n_proposals) if mixture else j % n_proposals
                 for part in range(2):
-                    begin = 0 if part == 0 else doc.length // 2
-                    end = doc.length // 2 if part == 0 else doc.length
+                    begin = here if part == 0 else (here + until) // 2
+                    end = (here + until) // 2 if part == 0 else until
                     if begin == end or (probe >= 0 and not begin <= probe < end):
                         continue
                     for p in range(n_proposals):
@@ -369,11 +376,6 @@ def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t la
                                     topic_totals[t] += 1
                                     q.inverse[s] = 1 / (topic_totals[s] + <float>beta_sum)
                                     q.inverse[t] = 1 / (topic_totals[t] + <float>beta_sum)
-                                elif lazy == NULL:      # with lazy topics nothing is counted here
-                                    l_add_shared(&row_n[s], -1)
-                                    l_add_shared(&row_n[t], 1)
-                                    topic_totals[s] -= 1
-                                    topic_totals[t] += 1
                                 for p in range(n_proposals):
                                     if follows[p]:
                                         (<Proposal>handles[p]).moved(&doc, i, s)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from plugsamp.dispatch import load
-from plugsamp.kernels.base import BlockReport, Kernel, Sampler, held_at
+from plugsamp.kernels.base import BlockReport, Kernel, Sampler, held_at, only
 from plugsamp.state import State
 
 _loop = load("plugsamp.kernels.dense_loop")
@@ -33,16 +33,19 @@ class _DenseSampler(Sampler):
     def __init__(self, state: State):
         self.state = state
 
-    def _call(self, first, last, key, **probe):
+    divides = True
+
+    def _call(self, first, last, key, **options):
         s = self.state
+        word, totals = (s.topic_word, s.topic_totals) if s.phi is None else s.unread_counts
         return _loop.sample_documents(
-            s.offsets, first, last, s.words, s.z, s.topic_word, s.topic_totals, s.phi, s.alpha, s.beta,
+            s.offsets, first, last, s.words, s.z, word, totals, s.phi, s.alpha, s.beta,
             s.beta_sum, s.eta_by_output, s.kappa[first:last], s.omega[first:last], s.offset[first:last],
-            key, **probe,
+            key, **options,
         )  # fmt: skip
 
-    def sample(self, first: int, last: int, key: int) -> BlockReport:
-        moved, sums, doubles = self._call(first, last, key)
+    def sample(self, first: int, last: int, key: int, words=None) -> BlockReport:
+        moved, sums, doubles = self._call(first, last, key, **only(words))
         return BlockReport(moved, forms={"sum": sums, "double": doubles})
 
     def transition(self, document: int, position: int) -> np.ndarray:

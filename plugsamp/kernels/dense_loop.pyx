@@ -19,6 +19,7 @@ from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
 from plugsamp.kernels.lanes cimport *
+from plugsamp.kernels.parts cimport first_at_least
 from plugsamp.random.streams cimport Stream, open_stream, uniform
 
 cdef enum:
@@ -262,15 +263,17 @@ def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t la
                      int32_t[:, ::1] topic_word, int64_t[::1] topic_totals,
                      const float[:, ::1] phi, const float[::1] alpha, const float[::1] beta, double beta_sum,
                      const float[:, ::1] eta_c, const double[:, ::1] kappa, const double[:, ::1] omega,
-                     const double[:, ::1] offset, uint64_t key, Py_ssize_t probe=-1, double[::1] out=None):
+                     const double[:, ::1] offset, uint64_t key, int32_t first_word=0, int32_t last_word=2147483647,
+                     Py_ssize_t probe=-1, double[::1] out=None):
     """Draw the topics of documents first:last in place.
 
     Parameters
     ----------
-    topic_word : (V, stride) counts by word; collapsed: kept current; partial: moved tokens are re-counted.
-    topic_totals : (stride,); collapsed: kept current; partial: the changes are added.
+    topic_word : (V, stride) counts by word; collapsed: kept current; partial: not looked at.
+    topic_totals : (stride,); likewise.
     phi : (V, stride) or None; None means collapsed.
     eta_c : (C, stride); kappa, omega, offset : (last - first, C).
+    first_word, last_word : only tokens of words first_word:last_word are drawn.
     probe : a position in document `first`; with it nothing is drawn: `out` (K,) gets the token's
         conditional as the sampler computes it.
 
@@ -284,7 +287,7 @@ def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t la
     cdef bint collapsed = phi is None, responses = eta_c.shape[0] > 0
     cdef int K = out.shape[0] if out is not None else 0
     cdef int o, t, k, g, length, moves, position, form
-    cdef Py_ssize_t d, i, begin, moved = 0, sums = 0, doubles = 0
+    cdef Py_ssize_t d, i, begin, here, until, moved = 0, sums = 0, doubles = 0
     cdef int32_t stamp
     cdef float u, inverse, beta_bar = <float>beta_sum
     cdef const float* eta = NULL
@@ -337,7 +340,9 @@ def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t la
             for d in range(first, last):
                 begin = offsets[d]
                 length = <int>(offsets[d + 1] - begin)
-                if length == 0:
+                here = first_at_least(&words[0], begin, begin + length, first_word)
+                until = first_at_least(&words[0], here, begin + length, last_word)
+                if here == until:
                     continue
                 stamp = <int32_t>(d - first + 1)
                 for g in range(0, q.stride, 16):
@@ -356,18 +361,18 @@ def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t la
                         fill_double(&q, eta)
                 fill_xi(&q, form)
                 moves = 0
-                for i in range(begin, begin + length):
+                for i in range(here, until):
                     position = <int>(i - begin)
                     if probe >= 0 and position != probe:
                         continue
                     if collapsed:
                         n = &topic_word[words[i], 0]
-                        if i + 3 < begin + length:
+                        if i + 3 < until:
                             for g in range(0, q.stride, 16):
                                 l_prefetch(&topic_word[words[i + 3], g])
                     else:
                         column = &phi[words[i], 0]
-                        if i + 3 < begin + length:
+                        if i + 3 < until:
                             for g in range(0, q.stride, 16):
                                 l_prefetch(&phi[words[i + 3], g])
                     o = z[i]
@@ -428,11 +433,6 @@ def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t la
                         moved += 1
                         moves += 1
                         z[i] = <uint16_t>t
-                        if not collapsed:
-                            l_add_shared(&topic_word[words[i], o], -1)
-                            l_add_shared(&topic_word[words[i], t], 1)
-                            topic_totals[o] -= 1
-                            topic_totals[t] += 1
                         if responses:
                             if form == DOUBLE:
                                 spread = shift_double(&q, row64, row_in_double(&q, t, eta, stamp))

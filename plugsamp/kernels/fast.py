@@ -8,7 +8,7 @@ import numpy as np
 
 from plugsamp.checks import whole
 from plugsamp.dispatch import load
-from plugsamp.kernels.base import BlockReport, Kernel, Sampler, held_at
+from plugsamp.kernels.base import BlockReport, Kernel, Sampler, held_at, only
 from plugsamp.state import State
 
 _loop = load("plugsamp.kernels.fast_loop")
@@ -117,22 +117,27 @@ class Visit:
 class _FastSampler(Sampler):
     def __init__(self, kernel: FastLDA, state: State):
         self.kernel, self.state = kernel, state
-        self.frequency = np.zeros(state.n_words, np.int64)
-        self.squares, self.cubes = np.zeros(state.n_words), np.zeros(state.n_words)
+        arena, n = state.arena, state.n_words
+        self.frequency = arena.array("fast.frequency", n, np.int64)
+        self.squares, self.cubes = (arena.array(f"fast.{name}", n, float) for name in ("squares", "cubes"))
 
-    def refresh(self, seed: int, sweep: int) -> None:
-        _loop.word_norms(self.state.topic_word, self.frequency, self.squares, self.cubes)
+    divides = word_tables = True
 
-    def _call(self, first, last, key, **probe):
+    def refresh_words(self, first: int, last: int) -> None:
+        words = slice(first, last)
+        norms = self.frequency[words], self.squares[words], self.cubes[words]
+        _loop.word_norms(self.state.topic_word[words], *norms)
+
+    def _call(self, first, last, key, **options):
         s = self.state
         return _loop.sample_documents(
             s.offsets, first, last, s.words, s.z, s.topic_word, s.topic_totals, self.frequency, self.squares,
             self.cubes, s.alpha, s.beta, s.beta_sum, s.n_topics, BOUNDS[self.kernel.bound], self.kernel.batch,
-            key, **probe,
+            key, **options,
         )  # fmt: skip
 
-    def sample(self, first: int, last: int, key: int) -> BlockReport:
-        moved, visited = self._call(first, last, key)
+    def sample(self, first: int, last: int, key: int, words=None) -> BlockReport:
+        moved, visited = self._call(first, last, key, **only(words))
         return BlockReport(moved, forms={"visited": visited})
 
     def visit(self, document: int, position: int) -> Visit:
@@ -144,7 +149,7 @@ class _FastSampler(Sampler):
         k, batch = self.state.n_topics, self.kernel.batch
         sums, bounds, masses = np.empty(k), np.empty(k), np.empty(k)
         order, drawn = np.empty(k, np.int32), np.zeros(k, np.int64)
-        self.refresh(0, 0)
+        self.refresh_words(0, self.state.n_words)
         looks, _ = self._call(
             document, document + 1, key, probe=position, sums=sums, bounds=bounds, weights=masses,
             order=order, drawn=drawn, draws=draws,

@@ -16,6 +16,7 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
 from plugsamp.kernels.lanes cimport l_prefetch
+from plugsamp.kernels.parts cimport first_at_least
 from plugsamp.random.streams cimport Stream, open_stream, uniform53
 
 cdef double SLACK = 1 + 1e-13
@@ -236,7 +237,8 @@ def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t la
                      uint16_t[::1] z, int32_t[:, ::1] topic_word, int64_t[::1] topic_totals,
                      const int64_t[::1] frequency, double[::1] squares, double[::1] cubes,
                      const float[::1] alpha, const float[::1] beta, double beta_sum, int n_topics, int power,
-                     int batch, uint64_t key, Py_ssize_t probe=-1, double[::1] sums=None,
+                     int batch, uint64_t key, int32_t first_word=0, int32_t last_word=2147483647,
+                     Py_ssize_t probe=-1, double[::1] sums=None,
                      double[::1] bounds=None, double[::1] weights=None, int32_t[::1] order=None,
                      int64_t[::1] drawn=None, Py_ssize_t draws=0):
     """Draw the topics of documents first:last in place.
@@ -245,6 +247,7 @@ def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t la
     ----------
     topic_word, topic_totals, squares, cubes : kept current
         The last two are sums over topics of n_kw^2 and n_kw^3, see `word_norms`.
+    first_word, last_word : only tokens of words first_word:last_word are drawn.
     probe : a position in document `first`; with it nothing changes: `sums` and `bounds` get S_l and Z_l at each
         look, `weights` and `order` (K,) the masses and topics as they are visited, `drawn` (K,) how often
         each topic came in so many `draws`.
@@ -259,7 +262,7 @@ def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t la
     cdef Stream stream
     cdef int o, t, k, n, j, looks = 0, seen = 0
     cdef int32_t* row
-    cdef Py_ssize_t d, i, w, length, g, moved = 0, visited = 0, stride = topic_word.shape[1]
+    cdef Py_ssize_t d, i, w, here, until, g, moved = 0, visited = 0, stride = topic_word.shape[1]
     cdef double a, b, share
     memset(&q, 0, sizeof(q))
     q.n_topics, q.power, q.batch = n_topics, power, batch
@@ -284,14 +287,17 @@ def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t la
                 q.c_cubes += q.c[k] * q.c[k] * q.c[k]
             find_low(&q)
             for d in range(first, last):
-                length = offsets[d + 1] - offsets[d]
+                here = first_at_least(&words[0], offsets[d], offsets[d + 1], first_word)
+                until = first_at_least(&words[0], here, offsets[d + 1], last_word)
+                if here == until:
+                    continue
                 memset(q.sums, 0, sizeof(q.sums))
                 for i in range(offsets[d], offsets[d + 1]):
                     more(&q, z[i])
-                for i in range(offsets[d], offsets[d + 1]):
+                for i in range(here, until):
                     if probe >= 0 and i - offsets[d] != probe:
                         continue
-                    if i + 3 < offsets[d + 1]:
+                    if i + 3 < until:
                         for g in range(0, min(stride, 256), 16):
                             l_prefetch(&topic_word[words[i + 3], g])
                     w = words[i]

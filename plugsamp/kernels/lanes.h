@@ -17,7 +17,6 @@
 #define L_RESTRICT __restrict__
 #define l_prefetch(p) __builtin_prefetch((const void *)(p), 0, 3)
 #define l_likely(x) __builtin_expect(!!(x), 1)
-#define l_add_shared(p, v) ((void)__atomic_fetch_add((p), (v), __ATOMIC_RELAXED))
 
 typedef float lf __attribute__((vector_size(64)));
 typedef int32_t li __attribute__((vector_size(64)));
@@ -140,7 +139,6 @@ L_INLINE lf l_round_parts(lf x, lf *power) {
 #define l_prefetch(p) ((void)0)
 #define l_likely(x) (x)
 #include <intrin.h>
-#define l_add_shared(p, v) ((void)_InterlockedExchangeAdd((volatile long *)(p), (v)))
 #include <math.h>
 
 typedef struct { float x[16]; } lf;

@@ -25,4 +25,3 @@ cdef extern from "plugsamp/kernels/lanes.h" nogil:
     int l_lowest(uint32_t m)
     void l_prefetch(const void* p)
     bint l_likely(bint x)
-    void l_add_shared(int32_t* p, int32_t v)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from plugsamp.dispatch import load
-from plugsamp.kernels.base import BlockReport, Kernel, Sampler, held_at
+from plugsamp.kernels.base import BlockReport, Kernel, Sampler, held_at, only
 from plugsamp.kernels.word_topics import WordTopics
 from plugsamp.state import State
 
@@ -41,19 +41,24 @@ class SparseLDA(Kernel):
 
 
 class _SparseSampler(Sampler):
+    divides = word_tables = counts_words = True
+
     def __init__(self, kernel: SparseLDA, state: State):
         self.kernel, self.state = kernel, state
-        self.words = self._room()
-        self.version = None  # of the state's z that `words` counts
+        self.words = self._room(state.arena.array)
+        # 1 + the version of the state's z that they count, for all processes
+        self.counted = state.arena.array("sparse.version", 1, np.int64)
 
-    def _room(self) -> WordTopics:
+    def _room(self, array=None) -> WordTopics:
         s = self.state
-        return WordTopics(_joined(s.words, s.pseudo_words), s.n_words, s.n_topics, s.stride)
+        return WordTopics(
+            _joined(s.words, s.pseudo_words), s.n_words, s.n_topics, s.stride, array=array
+        )  # fmt: skip
 
     def _count(self, words: WordTopics) -> None:
         """Tokens and pseudo-tokens."""
         s = self.state
-        words.count(_joined(s.words, s.pseudo_words), _joined(s.z, s.pseudo_topics), s.beta)
+        words.count_block(s.z, s.pseudo_topics, *s.word_order, s.beta, 0, s.n_words)
 
     def _call(self, words, first, last, key, **options):
         s = self.state
@@ -76,18 +81,21 @@ class _SparseSampler(Sampler):
             self._arranged = begin
         self._call(self.words, first, last, key, start=True)
         if last == self.state.n_documents:
-            self.version = self.state.version
+            self.counted[0] = self.state.version + 1
         return True
 
-    def refresh(self, seed: int, sweep: int) -> None:
-        if self.version != self.state.version:
-            self._count(self.words)
-            self.version = self.state.version
-        self.words.arrange(self.state.beta)
+    def refresh_words(self, first: int, last: int) -> None:
+        s = self.state
+        if self.counted[0] != s.version + 1:
+            self.words.count_block(s.z, s.pseudo_topics, *s.word_order, s.beta, first, last)
+        self.words.arrange(s.beta, first, last)
 
-    def sample(self, first: int, last: int, key: int) -> BlockReport:
+    def refresh(self, seed: int, sweep: int) -> None:
+        self.counted[0] = self.state.version + 1
+
+    def sample(self, first: int, last: int, key: int, words=None) -> BlockReport:
         self.state.leave_topic_word()
-        return BlockReport(self._call(self.words, first, last, key))
+        return BlockReport(self._call(self.words, first, last, key, **only(words)))
 
     def probe(self, document: int, position: int, draws: int = 0, key: int = 0):
         """The conditional (K,) of a token, and how often each topic came in so many draws (K,)."""

@@ -16,6 +16,7 @@ from libc.string cimport memset
 
 from plugsamp.kernels.lanes cimport l_add, l_choose, l_last, l_load, l_mul, l_prefetch, l_scan, l_set, l_store, lf
 from plugsamp.kernels.packed cimport *
+from plugsamp.kernels.parts cimport first_at_least
 from plugsamp.random.streams cimport Stream, open_stream, uniform
 
 cdef struct Work:
@@ -158,6 +159,7 @@ def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t la
                      const int32_t[::1] words, uint16_t[::1] z, int64_t[::1] topic_totals,
                      uint8_t[::1] word_lists, uint8_t[::1] cell_room, int bits, int n_topics,
                      const float[::1] alpha, double beta_sum, uint64_t key, bint start=False,
+                     int32_t first_word=0, int32_t last_word=2147483647,
                      Py_ssize_t probe=-1, double[::1] out=None, int64_t[::1] drawn=None, Py_ssize_t draws=0):
     """Draw the topics of documents first:last in place.
 
@@ -165,6 +167,7 @@ def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t la
     ----------
     topic_totals : (stride,), kept current
     word_lists, cell_room : the words' topics (plugsamp.kernels.word_topics), kept current
+    first_word, last_word : only tokens of words first_word:last_word are drawn.
     start : the tokens have no topics yet, and get them one after another given those before.
     probe : a position in document `first`; with it nothing changes: `out` (K,) gets the token's conditional as
         the sampler computes it, `drawn` (K,) how often each topic came in so many `draws`.
@@ -183,7 +186,7 @@ def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t la
     cdef const uint8_t* coming
     cdef int own, t, k, cell = -1, place = -1, ahead
     cdef int32_t stamp
-    cdef Py_ssize_t d, i, j, begin, end, moved = 0
+    cdef Py_ssize_t d, i, j, begin, end, here, until, moved = 0
     cdef Py_ssize_t last_token = offsets[last]
     memset(&q, 0, sizeof(q))
     q.n_topics, q.stride, q.bits = n_topics, <int>alpha.shape[0], bits
@@ -204,12 +207,14 @@ def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t la
                 renew(&q, k)
             for d in range(first, last):
                 begin, end = offsets[d], offsets[d + 1]
-                if begin == end:
+                here = first_at_least(&words[0], begin, end, first_word)
+                until = first_at_least(&words[0], here, end, last_word)
+                if here == until:
                     continue
                 stamp = <int32_t>(d - first + 1)
                 if not start:
                     begin_document(&q, &z[begin], end - begin, stamp)
-                for i in range(begin, end):
+                for i in range(here, until):
                     if probe >= 0 and i - begin != probe:
                         continue
                     if i + 16 < last_token:

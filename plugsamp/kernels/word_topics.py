@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from plugsamp.backends.arena import aligned
 from plugsamp.kernels import word_cells as _cells
 
 #: A row is made of a word that has more than a share of 1 / ROW of the topics.
@@ -24,6 +25,8 @@ class WordTopics:
     n_words, n_topics, stride : int
     narrow, wide : int
         Bits of the two classes of cells; smaller ones make tests of large counts small.
+    array : callable, optional
+        Makes arrays of zeros that begin at a cache line, of a name, a size and a type.
 
     Attributes
     ----------
@@ -33,11 +36,12 @@ class WordTopics:
     cells : uint8 array
     """
 
-    def __init__(self, words, n_words, n_topics, stride, narrow=16, wide=32):
+    def __init__(self, words, n_words, n_topics, stride, narrow=16, wide=32, array=None):
         self.n_topics, self.stride = n_topics, stride
         self.bits = int(n_topics).bit_length()  # one value is left for the padding
         frequency = np.bincount(words, minlength=n_words)
-        self.lists = np.zeros(max(n_words, 1), WORD)
+        array = array or (lambda name, size, dtype: aligned(size, dtype))
+        self.lists = array("sparse.lists", max(n_words, 1) * WORD.itemsize, np.uint8).view(WORD)
         lists = self.lists[:n_words]
         lists["wide"] = frequency >= 1 << max(narrow - self.bits, 0)
         lists["must_row"] = frequency >= 1 << max(wide - self.bits, 0)
@@ -49,29 +53,45 @@ class WordTopics:
             raise MemoryError(f"the topics of {n_words} words would take {32 * int(ends[-1]):,} bytes")
         lists["at"] = ends - units
         self.units = int(ends[-1]) if len(ends) else 0
-        room = np.zeros(32 * self.units + 64 + 64, np.uint8)  # to begin at a cache line, and to read past
-        self.cells = room[-room.ctypes.data % 64 :]
+        self.cells = array("sparse.cells", 32 * self.units + 64, np.uint8)  # with some to read past
 
-    def clear(self, beta) -> None:
-        """No topics; `beta` is float32 (V,)."""
-        self.lists["beta"][: len(beta)] = beta
-        _cells.clear(self.lists.view(np.uint8), self.cells, self.n_topics, self.stride, self.units, len(beta))
+    def clear(self, beta, first: int = 0, last: int | None = None) -> None:
+        """No topics for words first:last; `beta` is float32 (V,)."""
+        last = len(beta) if last is None else last
+        self.lists["beta"][first:last] = beta[first:last]
+        _cells.clear(
+            self.lists.view(np.uint8), self.cells, self.n_topics, self.stride, self.units, first, last,
+            len(beta),
+        )  # fmt: skip
 
     def count(self, words, z, beta) -> None:
         """Count tokens of words with topics z, and nothing else."""
-        self.clear(beta)
-        order = np.argsort(words, kind="stable")
-        edges = np.searchsorted(words[order], np.arange(len(beta) + 1))
+        order = np.argsort(words, kind="stable").astype(np.int32)
+        starts = np.searchsorted(words[order], np.arange(len(beta) + 1)).astype(np.int64)
+        self.count_block(z, np.empty(0, np.int32), order, starts, beta, 0, len(beta))
+
+    def count_block(self, z, pseudo, order, starts, beta, first: int, last: int) -> None:
+        """Count the tokens of words first:last, and nothing else for them.
+
+        Parameters
+        ----------
+        z : uint16 (N,); pseudo : int32 (S,)
+            Topics of tokens, and of what follows them in `order`.
+        order : int32; starts : int64 (V+1,)
+            Tokens by word.
+        """
+        self.clear(beta, first, last)
         _cells.count(
-            self.lists.view(np.uint8), self.cells, self.bits, self.n_topics, self.stride, ROW, z, order,
-            edges.astype(np.int64),
+            self.lists.view(np.uint8), self.cells, self.bits, self.n_topics, self.stride, ROW, z, pseudo,
+            order, starts, first, last,
         )  # fmt: skip
 
-    def arrange(self, beta) -> None:
-        """Give each word the shape that pays, lists sorted: all is then a function of the counts alone."""
-        self.lists["beta"][: len(beta)] = beta
+    def arrange(self, beta, first: int = 0, last: int | None = None) -> None:
+        """Give words the shape that pays, lists sorted: all is then a function of the counts alone."""
+        last = len(beta) if last is None else last
+        self.lists["beta"][first:last] = beta[first:last]
         _cells.arrange(
-            self.lists.view(np.uint8), self.cells, self.bits, self.n_topics, self.stride, ROW, len(beta)
+            self.lists.view(np.uint8), self.cells, self.bits, self.n_topics, self.stride, ROW, first, last
         )
 
     def table(self, n_words):

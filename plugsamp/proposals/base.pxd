@@ -45,6 +45,11 @@ cdef class Proposal:
     cdef bint follows
     # Whether candidates are drawn at the moment of use, token by token, not a run of tokens ahead.
     cdef bint immediate
+    # Whether `refresh_words` makes tables by word.
+    cdef readonly bint by_words
+    # Whether a token's candidates and masses depend on nothing but its document and the tokens of its word, so
+    # that other processes may be at work on other words of other documents.
+    cdef readonly bint divides
 
     # The tokens begin:end of the document (positions) are about to be updated. Every document is
     # visited in two parts; the topics of the other part stay fixed meanwhile.

@@ -4,9 +4,12 @@
 cdef class Proposal:
     """An independence proposal for the topic of a token.
 
-    A subclass implements `begin`, `draw` and `masses` in Cython without the GIL, and here, where it
-    needs them, `attach` (once a chain), `refresh` (once a sweep) and `prepare` (once a block of documents). Register it under the entry-point
-    group ``plugsamp.proposals``.
+    A subclass implements `begin`, `draw` and `masses` in Cython without the GIL, and here, where it needs
+    them, `attach` (once a chain), `refresh` (once a sweep) and `prepare` (once a block of documents). Register
+    it under the entry-point group ``plugsamp.proposals``.
+
+    Where worker processes share a chain, each has a proposal of its own, and what these make must be the same:
+    a function of what the state holds. Large tables by word are better made once for all (`refresh_words`).
     """
 
     def attach(self, state):
@@ -14,6 +17,13 @@ cdef class Proposal:
 
     def refresh(self, state, seed, sweep):
         """Make the tables of a sweep, from Φ (or the counts outside the block), η and the words."""
+
+    def refresh_words(self, state, first, last):
+        """Make the tables of a sweep for words first:last, before `refresh`; called where `by_words` is set.
+
+        They go to arrays of ``state.arena``, made in `attach`, which all processes see: each block of words is
+        done by one of them.
+        """
 
     def prepare(self, state, first, last):
         """Make the tables of a block: documents first:last are about to be updated, (κ, ω) are drawn."""

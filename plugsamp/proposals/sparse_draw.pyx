@@ -79,11 +79,17 @@ cdef class SparseProposal(Proposal):
         self.rest.attach(state)
         if self.scores is not None:
             self.scores.attach(state)
-        self.scale = 1.0
-        if self.given_scale is None:
-            self.scale = state.alpha_sum / (len(state.words) + state.n_topics * state.beta_sum)
-        else:
-            self.scale = self.given_scale
+        self.scale = 1.0 if self.given_scale is None else self.given_scale
+        if self.given_scale is None:    # by alpha as it is at first, in every process
+            held = state.arena.array("sparse.scale", 1, np.float32)
+            if held[0] == 0:
+                held[0] = state.alpha_sum / (len(state.words) + state.n_topics * state.beta_sum)
+            self.scale = held[0]
+        self.by_words = self.rest.by_words
+        self.divides = self.rest.divides and (self.scores is None or self.scores.divides)
+
+    def refresh_words(self, state, first, last):
+        self.rest.refresh_words(state, first, last)
 
     def refresh(self, state, seed, sweep):
         self.rest.refresh(state, seed, sweep)

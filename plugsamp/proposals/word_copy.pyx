@@ -21,22 +21,31 @@ cdef class WordCopyProposal(Proposal):
 
     def attach(self, state):
         # Pseudo-tokens stand among the tokens of their word, with topics that never change.
-        n_tokens = len(state.words)
-        n = n_tokens + len(state.pseudo_words)
+        n = len(state.words) + len(state.pseudo_words)
         if n > 2**31 - 2:
             raise ValueError("the collapsed word proposal holds 2^31 tokens at most; take collapse=partial")
         order, self.starts = state.word_order
-        place = np.empty(n, np.int32)
+        place = state.arena.array("copies.place", n, np.int32)
         place[order] = np.arange(n, dtype=np.int32)
         self.place = place
         self.sums = np.empty(state.n_words, np.float32)
-        self.by_word = np.zeros(max(n, 1), np.uint16)
-        np.asarray(self.by_word)[place[n_tokens:]] = state.pseudo_topics
-        self.follows = True
+        self.by_word = state.arena.array("copies.topics", max(n, 1), np.uint16)
+        self.follows = self.by_words = self.divides = True
+
+    def refresh_words(self, state, first, last):
+        """Put the assignments of some words in their order."""
+        order, starts = state.word_order
+        begin, end = starts[first], starts[last]
+        tokens, topics = order[begin:end], np.asarray(self.by_word)[begin:end]
+        n_tokens = len(state.z)
+        own = tokens < n_tokens
+        if own.all():
+            topics[:] = state.z[tokens]
+        else:
+            topics[own] = state.z[tokens[own]]
+            topics[~own] = state.pseudo_topics[tokens[~own] - n_tokens]
 
     def refresh(self, state, seed, sweep):
-        """Put the assignments in word order."""
-        np.asarray(self.by_word)[np.asarray(self.place)[: len(state.z)]] = state.z
         self.sums[:] = np.diff(np.asarray(self.starts)) + state.n_topics * np.asarray(state.beta, float)
         self.copies = &self.by_word[0]
 

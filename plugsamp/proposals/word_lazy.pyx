@@ -1,6 +1,6 @@
 """The word proposal where the topics are lazy (`plugsamp.topics.lazy`)."""
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport free, malloc, realloc
+from libc.stdlib cimport free, malloc
 
 from plugsamp.kernels.lanes cimport *
 from plugsamp.proposals.alias cimport Cell, alias_build, alias_draw
@@ -30,43 +30,44 @@ cdef class WordLazyProposal(Proposal):
 
     cdef const Cells* cells
     cdef object lazy
+    cdef uint64_t[::1] held_rows, held_tables
     cdef Row* rows
-    cdef Cell* tables
+    cdef Cell* tables           # room for (V, K), of which few are touched
     cdef float* scratch
-    cdef int64_t room
     cdef int32_t[::1] tokens
 
     def __dealloc__(self):
-        free(self.rows)
-        free(self.tables)
         free(self.scratch)
 
     def attach(self, state):
         self.lazy = state.lazy
         self.cells = <const Cells*><size_t>state.lazy.address
         self.tokens = np.bincount(state.words, minlength=state.n_words).astype(np.int32)
-        free(self.rows)
+        arena, n_words = state.arena, max(state.n_words, 1)
+        self.held_rows = arena.array("word_lazy.rows", n_words * (sizeof(Row) // 8), np.uint64)
+        self.rows = <Row*>&self.held_rows[0]
+        self.held_tables = arena.array("word_lazy.tables", n_words * state.n_topics, np.uint64, 0.25)
+        self.tables = <Cell*>&self.held_tables[0]
         free(self.scratch)
-        self.rows = <Row*>malloc(max(state.n_words, 1) * sizeof(Row))
         self.scratch = <float*>malloc(state.stride * sizeof(float))
-        if self.rows == NULL or self.scratch == NULL:
+        if self.scratch == NULL:
             raise MemoryError("no memory for the word proposal")
+        self.by_words = True
 
-    def refresh(self, state, seed, sweep):
+    def refresh_words(self, state, Py_ssize_t first, Py_ssize_t last):
         """Sum up, and build the tables of the words that are drawn often."""
-        cdef const Cells* c = self.cells
-        cdef Py_ssize_t w, n_words = state.n_words
+        cdef const Cells* c = <const Cells*><size_t>state.lazy.address
+        cdef Py_ssize_t w
         cdef int k, b, n, n_topics = state.n_topics, place
-        cdef int64_t used = 0
+        cdef int64_t used = <int64_t>first * n_topics
         cdef uint64_t listed
         cdef double total
         cdef const float* value
         cdef float[::1] mass = np.empty(n_topics, np.float32)
         cdef uint16_t[::1] topics = np.empty(n_topics, np.uint16)
         cdef int[::1] work = np.empty(n_topics, np.intc)
-        cdef Cell* grown
         cdef lf acc
-        for w in range(n_words):
+        for w in range(first, last):
             value = c.values + c.blocks[w * c.n_blocks].first
             if self.tokens[w] < SELDOM:
                 acc = l_set(0)
@@ -75,12 +76,6 @@ cdef class WordLazyProposal(Proposal):
                 self.rows[w].sum = l_sum(acc)
                 self.rows[w].n = 0
             else:
-                if self.room < used + n_topics:
-                    self.room = 2 * self.room + n_topics + 4 * n_words
-                    grown = <Cell*>realloc(self.tables, self.room * sizeof(Cell))
-                    if grown == NULL:
-                        raise MemoryError(f"no memory for {self.room} alias cells of the word proposal")
-                    self.tables = grown
                 n = 0
                 total = 0
                 for b in range(c.n_blocks):

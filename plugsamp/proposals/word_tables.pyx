@@ -1,6 +1,5 @@
 """The word proposal where the topics are a variable: an alias table a word."""
-from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t
-from libc.stdlib cimport free, malloc, realloc
+from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
 
 from plugsamp.kernels.lanes cimport *
 from plugsamp.proposals.alias cimport Cell, alias_build, alias_draw
@@ -25,9 +24,10 @@ cdef class WordTableProposal(Proposal):
         The masses' sums.
     """
 
+    cdef uint64_t[::1] held      # room for (V, K) cells, of which few are touched
     cdef Cell* cells
-    cdef int64_t room
     cdef int64_t[::1] starts
+    cdef int32_t[::1] sizes
     cdef float[::1] limits       # no cell up to here
     cdef float[::1] rests        # what has no cell, together
     cdef readonly object sums
@@ -40,27 +40,29 @@ cdef class WordTableProposal(Proposal):
         self.weighted = True
         self.weights = weights
 
-    def __dealloc__(self):
-        free(self.cells)
-
     def lazy_form(self):
         from plugsamp.dispatch import load
 
         return load("plugsamp.proposals.word_lazy").WordLazyProposal()
 
     def attach(self, state):
-        self.starts = np.zeros(state.n_words + 1, np.int64)
-        self.limits = np.zeros(state.n_words, np.float32)
-        self.rests = np.zeros(state.n_words, np.float32)
-        self.sums = np.zeros(state.n_words, np.float32)
+        arena, n_words = state.arena, max(state.n_words, 1)
+        self.held = arena.array("word_tables.cells", n_words * state.n_topics, np.uint64, 0.25)
+        self.cells = <Cell*>&self.held[0]
+        self.starts = arena.array("word_tables.starts", n_words, np.int64)
+        self.sizes = arena.array("word_tables.sizes", n_words, np.int32)
+        self.limits = arena.array("word_tables.limits", n_words, np.float32)
+        self.rests = arena.array("word_tables.rests", n_words, np.float32)
+        self.sums = arena.array("word_tables.sums", n_words, np.float32)
         self.sum_of = self.sums
+        self.by_words = True
 
-    def refresh(self, state, seed, sweep):
-        """Build the tables from Phi."""
+    def refresh_words(self, state, Py_ssize_t first, Py_ssize_t last):
+        """Build the tables of words first:last from Phi; a block's stand one after another."""
         cdef const float[:, ::1] phi = state.phi
-        cdef Py_ssize_t w, n_words = phi.shape[0]
+        cdef Py_ssize_t w
         cdef int k, g, n, n_topics = state.n_topics, stride = phi.shape[1]
-        cdef int64_t used = 0
+        cdef int64_t used = <int64_t>first * n_topics
         cdef uint32_t above
         cdef float limit
         cdef double total
@@ -71,14 +73,7 @@ cdef class WordTableProposal(Proposal):
         cdef lf acc
         cdef const float* row
         cdef const float* weight = &self.weights[0] if self.weighted else NULL
-        cdef Cell* grown
-        for w in range(n_words):
-            if self.room < used + n_topics:
-                self.room = 2 * self.room + n_topics + 4 * n_words
-                grown = <Cell*>realloc(self.cells, self.room * sizeof(Cell))
-                if grown == NULL:
-                    raise MemoryError(f"no memory for {self.room} alias cells of the word proposal")
-                self.cells = grown
+        for w in range(first, last):
             row = &phi[w, 0]
             if weight != NULL:
                 for g in range(0, stride, 16):
@@ -103,12 +98,12 @@ cdef class WordTableProposal(Proposal):
                     total += row[k]
                     n += 1
             self.starts[w] = used
+            self.sizes[w] = n
             self.limits[w] = limit
             self.rests[w] = l_sum(acc)
             if n:
                 alias_build(self.cells + used, &mass[0], &topics[0], n, total, &work[0])
             used += n
-        self.starts[n_words] = used
 
     cdef int by_sum(self, Document* d, int w, float target) noexcept nogil:
         """The topic without a cell at which the running sum passes `target`."""
@@ -126,17 +121,14 @@ cdef class WordTableProposal(Proposal):
 
     cdef void draw(self, Document* d, int begin, int end, int32_t* codes, int step, Stream* s) noexcept nogil:
         cdef int i, w
-        cdef int64_t start
         cdef float place
         for i in range(begin, end):
             w = d.words[i]
-            start = self.starts[w]
             place = (bits(s) >> 8) * <float>(1.0 / 16777216.0) * self.sum_of[w]
-            if place < self.rests[w] or self.starts[w + 1] == start:
+            if place < self.rests[w] or self.sizes[w] == 0:
                 codes[(i - begin) * step] = self.by_sum(d, w, place)
             else:
-                codes[(i - begin) * step] = alias_draw(self.cells + start, <uint32_t>(self.starts[w + 1] - start),
-                                                       bits(s))
+                codes[(i - begin) * step] = alias_draw(self.cells + self.starts[w], <uint32_t>self.sizes[w], bits(s))
 
     cdef void masses(self, Document* d, int position, const int32_t* topics, const float* a, const float* b,
                      const float* c, float* out) noexcept nogil:

@@ -40,7 +40,13 @@ def lazy_topics(state):
     beta, limit = state.beta.astype(float), tau(state)
     state.small_deviation = _deviation(beta, limit)
     return load("plugsamp.topics.lazy").LazyTopics(
-        state.beta, state.n_topics, state.stride, limit, gammaincc(beta, limit), _moment(beta, limit, 1)
+        state.arena,
+        state.beta,
+        state.n_topics,
+        state.stride,
+        limit,
+        gammaincc(beta, limit),
+        _moment(beta, limit, 1),
     )
 
 

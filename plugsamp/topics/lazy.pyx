@@ -48,8 +48,12 @@ cdef int draw_many(float* drawn, Stream* values_of, Stream* stream, float a, flo
 cdef class LazyTopics:
     """The cells kept of one draw of Φ.
 
+    They stand in arrays of the chain's arena; every process has a holder of its own, which `address` brings up
+    to date.
+
     Parameters
     ----------
+    arena : Arena
     beta : float32 (V,), 0 < beta < 1
     n_topics, stride : int
     tau : float
@@ -62,25 +66,28 @@ cdef class LazyTopics:
     cdef Cells cells
     cdef int n_topics
     cdef const float[::1] beta
-    cdef object held
+    cdef uint64_t[:, ::1] held
     cdef float[::1] values
     cdef int32_t[::1] sizes
     cdef float[::1] factor
+    cdef uint64_t[::1] key              # what `begin` and `finish` were told, for all processes
+    cdef float[::1] threshold
     cdef double[::1] gap, mean, low
 
-    def __init__(self, beta, n_topics, stride, tau, seldom, mean):
+    def __init__(self, arena, beta, n_topics, stride, tau, seldom, mean):
         n_words = len(beta)
         self.n_topics, self.beta = n_topics, beta
-        blocks = np.zeros((n_words * (-(-n_topics // 64)), 2), np.uint64)
-        self.values = np.zeros(n_words * stride + 16, np.float32)   # memory that is not touched costs nothing
-        self.sizes = np.zeros(n_words, np.int32)
-        self.factor = np.zeros(stride, np.float32)
+        self.held = arena.array("lazy.blocks", (n_words * (-(-n_topics // 64)), 2), np.uint64)
+        # memory that is not touched costs nothing
+        self.values = arena.array("lazy.values", n_words * stride + 16, np.float32, 0.25)
+        self.sizes = arena.array("lazy.sizes", n_words, np.int32)
+        self.factor = arena.array("lazy.factor", stride, np.float32)
+        self.key = arena.array("lazy.key", 1, np.uint64)
+        self.threshold = arena.array("lazy.threshold", 1, np.float32)
         self.gap = -1.0 / np.log1p(-np.asarray(seldom, float))
         self.mean = np.asarray(mean, float)
         self.low = float(tau) ** np.asarray(beta, float)
-        self.held = blocks
-        cdef uint64_t[:, ::1] view = blocks
-        self.cells.blocks = <Block*>&view[0, 0]
+        self.cells.blocks = <Block*>&self.held[0, 0]
         self.cells.n_blocks = -(-n_topics // 64)
         self.cells.stride = stride
         self.cells.values = &self.values[0]
@@ -93,11 +100,12 @@ cdef class LazyTopics:
     @property
     def address(self):
         """Of the `Cells`, for compiled code."""
+        self.cells.key, self.cells.threshold = self.key[0], self.threshold[0]
         return <size_t>&self.cells
 
     def begin(self, key):
         """Open a draw: `key` is that of the cells that are not kept."""
-        self.cells.key = key
+        self.key[0] = key
 
     def draw(self, const uint16_t[::1] z, const int32_t[::1] order, const int64_t[::1] starts,
              Py_ssize_t first, Py_ssize_t last, double[::1] totals, uint64_t key):
@@ -218,7 +226,7 @@ cdef class LazyTopics:
     def finish(self, factor, float threshold):
         """Take `factor` (stride,), what turns draws into phi, and the `threshold` of phi."""
         np.asarray(self.factor)[:] = factor
-        self.cells.threshold = max(threshold, self.cells.tau * float(np.max(factor)))
+        self.threshold[0] = max(threshold, self.cells.tau * float(np.max(factor)))
 
     def scale(self, Py_ssize_t first, Py_ssize_t last):
         """Turn the draws of words first:last into phi."""
@@ -241,6 +249,7 @@ cdef class LazyTopics:
         """All of Φ, (V, stride)."""
         cdef Py_ssize_t w
         cdef int k
+        self.address  # brings the key up to date
         with nogil:
             for w in range(phi.shape[0]):
                 for k in range(self.n_topics):

@@ -19,7 +19,7 @@ def test_help_is_a_manual_page(at, capsys):
 def test_every_option_isdocumented(at):
     from dataclasses import fields
 
-    from plugsamp.commands.fit import Predict, Settings
+    from plugsamp.commands.fit import Checkpointing, Predict, Settings
     from plugsamp.commands.manual import documented
     from plugsamp.concentration import Concentration
     from plugsamp.covariates import Covariates
@@ -27,13 +27,14 @@ def test_every_option_isdocumented(at):
     from plugsamp.starts import Start
 
     documented = {key: text for _, entries in documented() for key, text in entries}
-    nested = ("predict", "covariates", "second_step", "learn_alpha", "learn_beta", "start")
+    nested = ("predict", "covariates", "second_step", "learn_alpha", "learn_beta", "start", "checkpoint")
     wanted = {f.name for f in fields(Settings) if f.name not in nested}
     wanted |= {f"learn_alpha.{f.name}" for f in fields(Concentration)}
     wanted |= {f"start.{f.name}" for f in fields(Start)}
     wanted |= {f"learn_beta.{f.name}" for f in fields(Concentration) if f.name != "symmetric"}
     wanted |= {f"predict.{f.name}" for f in fields(Predict)}
     wanted |= {f"covariates.{f.name}" for f in fields(Covariates)}
+    wanted |= {f"checkpoint.{f.name}" for f in fields(Checkpointing)}
     wanted |= {f"second_step.{f.name}" for f in fields(SecondStep)}
     assert set(documented) == wanted
     assert all(documented.values())

@@ -83,6 +83,7 @@ def test_a_word_that_no_topic_has(proposal):
     chain = chain_for(tiny, ComposedMH([proposal], "cycle", 2, "partial"))
     chain.state.phi[0] = 0.0
     z, sampler = chain.z, chain.phases.sampler
+    sampler.refresh_words(0, tiny.n_words)
     sampler.refresh(0, 1)
     sampler.sample(0, tiny.n_documents, 1)
     np.testing.assert_array_equal(chain.z[tiny.words == 0], z[tiny.words == 0])

@@ -54,8 +54,8 @@ def test_every_class_of_cells_gives_the_same_chain(narrow, wide, monkeypatch, sh
     usual = Chain(corpus, model, SparseLDA(), seed=4).run(2)
     z = usual.z
 
-    def smaller(*given):
-        return WordTopics(*given, narrow=narrow, wide=wide)
+    def smaller(*given, **more):
+        return WordTopics(*given, narrow=narrow, wide=wide, **more)
 
     monkeypatch.setattr("plugsamp.kernels.sparse.WordTopics", smaller)
     chain = Chain(corpus, model, SparseLDA(), seed=4, init=z)

@@ -1,0 +1,79 @@
+"""The contract of a backend: where the pieces of a sweep are run."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from plugsamp.backends.arena import Arena
+from plugsamp.options import Configured
+
+
+class Work(ABC):
+    """A backend at work for one chain.
+
+    Attributes
+    ----------
+    arena : Arena
+        Where the chain allocates what the processes share.
+    """
+
+    arena: Arena
+    #: Groups of documents to work on at once though the kernel is collapsed, and how (`plugsamp.adlda`).
+    groups: int = 1
+    scheme: str = "auto"
+
+    @abstractmethod
+    def start(self, phases) -> None:
+        """Take the `plugsamp.phases.Phases` that the chain's work is divided into."""
+
+    @abstractmethod
+    def run(self, phase: str, sweep: int, n: int, **given) -> list:
+        """Run pieces 0:n of a phase; results in order of the pieces.
+
+        Parameters
+        ----------
+        phase : str
+            A method of the phases, called with (sweep, piece).
+        sweep, n : int
+        given
+            What pieces need beside the shared arrays; it is ``phases.given`` meanwhile.
+        """
+
+    def close(self) -> None:
+        """End what was started; `run` starts it again where it is needed."""
+        return None
+
+    def __str__(self) -> str:
+        return "this process"
+
+
+class Backend(Configured, ABC):
+    """Where a chain's work is done. The constructor's parameters are its configuration.
+
+    A subclass is a plugin, registered under the entry-point group ``plugsamp.backends``. One object may serve
+    several chains.
+    """
+
+    #: Whether blocks of documents may be worked on at the same time: ``kernel=auto`` then takes a kernel that
+    #: this leaves exact.
+    parallel: bool = False
+
+    def approximate(self, kernel) -> str | None:
+        """What keeps a chain of a kernel from its posterior, in words that follow "the backend"; or None."""
+        return None
+
+    @abstractmethod
+    def open(self, partial: bool) -> Work:
+        """Begin to work for a chain, whose arrays are still to be made.
+
+        Parameters
+        ----------
+        partial : bool
+            Whether the chain keeps the topics as a variable. Then documents are independent given these;
+            otherwise one block of them must be done after the other.
+
+        Raises
+        ------
+        ValueError
+            It cannot be done so.
+        """

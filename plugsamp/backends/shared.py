@@ -1,0 +1,204 @@
+"""Arrays in memory that several processes map.
+
+The memory is a file without a name, whose descriptor is handed to the workers: nothing can be left behind,
+whoever is killed and when. On Linux it is anonymous (`os.memfd_create`), and the size of /dev/shm, 64 MB in
+many containers, does not limit it; elsewhere it is a `multiprocessing.shared_memory.SharedMemory` that loses
+its name as soon as it is there. Where memory is short, or a folder is asked for, it is a file without a name
+in a folder.
+"""
+
+from __future__ import annotations
+
+import bisect
+import logging
+import mmap
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from plugsamp.backends.arena import LINE, Arena, n_bytes
+from plugsamp.memory import available_bytes
+
+log = logging.getLogger(__name__)
+
+#: Small arrays share a segment of this size.
+CHUNK = 1 << 20
+
+#: Memory that is left to everything else.
+SPARE = 64 << 20
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where an array stands: bytes of a segment as `numpy.ndarray` takes them."""
+
+    segment: int
+    offset: int
+    shape: tuple
+    dtype: np.dtype
+    strides: tuple | None = None
+
+
+class Segment:
+    """Memory that is mapped by every process that has its descriptor.
+
+    Attributes
+    ----------
+    descriptor, size : int
+    """
+
+    def __init__(self, descriptor: int, size: int):
+        self.descriptor, self.size = descriptor, size
+        try:
+            self._map = mmap.mmap(descriptor, size)
+        except OSError as error:
+            raise MemoryError(f"cannot map {size:,} bytes of shared memory: {error.strerror}") from error
+        self.address = np.frombuffer(self._map, np.uint8).ctypes.data
+
+    def view(self, place: Place) -> np.ndarray:
+        return np.ndarray(place.shape, place.dtype, self._map, place.offset, place.strides)
+
+    def __del__(self):
+        os.close(self.descriptor)
+
+
+class SharedArena(Arena):
+    """The arena of the process that owns the chain.
+
+    Parameters
+    ----------
+    folder : path, optional
+        Keep the arrays in files there.
+
+    Raises
+    ------
+    OSError
+        A folder that cannot be written to, or is too full.
+    """
+
+    shared = True
+
+    def __init__(self, folder: str | os.PathLike | None = None):
+        super().__init__()
+        self.folder = None if folder is None else Path(folder)
+        self.segments: list[Segment] = []
+        self.places: dict[str, Place] = {}
+        self._starts: list[tuple[int, int]] = []  # address and number of each segment, ascending
+        self._chunk, self._used = -1, CHUNK
+        self._left = None  # bytes of memory that may still be asked for
+
+    @property
+    def size(self) -> int:
+        """Bytes of all segments, with those that are never touched."""
+        return sum(segment.size for segment in self.segments)
+
+    def place_of(self, array: np.ndarray) -> Place | None:
+        """Where an array stands, if in this arena."""
+        address = array.__array_interface__["data"][0]
+        at = bisect.bisect_right(self._starts, (address, len(self.segments))) - 1
+        if at < 0 or not array.size:
+            return None
+        start, number = self._starts[at]
+        if address >= start + self.segments[number].size:
+            return None
+        return Place(number, address - start, array.shape, array.dtype, array.strides)
+
+    def _make(self, name: str, shape, dtype: np.dtype, touched: float) -> np.ndarray:
+        size = -(-max(n_bytes(shape, dtype), 1) // LINE) * LINE
+        shape = tuple(np.atleast_1d(shape).tolist())
+        if size > CHUNK // 4:
+            place = Place(self._segment(size, touched), 0, shape, dtype)
+        else:
+            if self._used + size > CHUNK:
+                self._chunk, self._used = self._segment(CHUNK, 1.0), 0
+            place = Place(self._chunk, self._used, shape, dtype)
+            self._used += size
+        self.places[name] = place
+        return self.segments[place.segment].view(place)
+
+    def _segment(self, size: int, touched: float) -> int:
+        number = len(self.segments)
+        segment = Segment(self._descriptor(size, touched), size)
+        self.segments.append(segment)
+        bisect.insort(self._starts, (segment.address, number))
+        return number
+
+    def _descriptor(self, size: int, touched: float) -> int:
+        if self.folder is None:
+            if self._left is None:
+                free = _free_memory()
+                self._left = float("inf") if free is None else free - SPARE
+            needed = size * (touched if _ANONYMOUS else 1.0)
+            if needed <= self._left:
+                self._left -= needed
+                return _in_memory(size)
+            self.folder = Path(tempfile.gettempdir())
+            log.warning(
+                "%.1f GB of memory are free, too little for the chain's arrays: the rest of them are kept in "
+                "files in %s (backend.folder names another)", self._left / 2**30, self.folder,
+            )  # fmt: skip
+        return _in_file(self.folder, size, touched)
+
+
+_ANONYMOUS = hasattr(os, "memfd_create")
+
+
+def _free_memory() -> int | None:
+    free = available_bytes()
+    if not _ANONYMOUS and os.path.isdir("/dev/shm"):
+        room = os.statvfs("/dev/shm")
+        free = min(room.f_bavail * room.f_frsize, free if free is not None else 2**62)
+    return free
+
+
+def _in_memory(size: int) -> int:
+    if _ANONYMOUS:
+        descriptor = os.memfd_create("plugsamp", os.MFD_CLOEXEC)
+        os.ftruncate(descriptor, size)
+        return descriptor
+    from multiprocessing.shared_memory import SharedMemory
+
+    block = SharedMemory(create=True, size=size)
+    descriptor = os.dup(block._fd)
+    block.unlink()
+    block.close()
+    return descriptor
+
+
+def _in_file(folder: Path, size: int, touched: float) -> int:
+    room = os.statvfs(folder)
+    free, needed = room.f_bavail * room.f_frsize, int(size * touched)
+    if needed > free:
+        raise OSError(f"{folder} has {free / 2**30:.1f} GB free, and {needed / 2**30:.1f} GB are needed")
+    with tempfile.TemporaryFile(dir=folder, prefix="plugsamp-") as file:
+        if touched == 1.0 and hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(file.fileno(), 0, size)  # a full disk is met now, and not in a write to memory
+        else:
+            os.ftruncate(file.fileno(), size)
+        return os.dup(file.fileno())
+
+
+class AttachedArena(Arena):
+    """The same arrays in a worker: calls in the same order as the owner's get what those got."""
+
+    shared = True
+
+    def __init__(self):
+        super().__init__()
+        self.segments: list[Segment] = []
+        self.places: dict[str, Place] = {}
+
+    def at(self, place: Place) -> np.ndarray:
+        return self.segments[place.segment].view(place)
+
+    def _make(self, name: str, shape, dtype: np.dtype, touched: float) -> np.ndarray:
+        place = self.places.get(name)
+        shape = tuple(np.atleast_1d(shape).tolist())
+        if place is None or (place.shape, place.dtype) != (shape, dtype):
+            raise RuntimeError(
+                f"the array {name} {shape} of {dtype} is not among those that the chain has made"
+            )
+        return self.at(place)

@@ -1,0 +1,105 @@
+"""One writer at a time, for as long as it lives."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import logging
+import os
+import socket
+from pathlib import Path
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None
+
+log = logging.getLogger(__name__)
+
+NAME = ".lock"
+
+#: Folders locked by this process: the system's locks keep other processes out only.
+_held: set[str] = set()
+
+
+class Locked(ValueError):
+    """Another process, or another fit of this one, writes to the folder."""
+
+
+class Lock:
+    """Exclusive use of a folder; a context manager.
+
+    The lock is the system's, on an open file, and ends with the process, however that ends. Children do not
+    inherit it.
+
+    Parameters
+    ----------
+    folder : path-like
+        Made where there is none.
+
+    Raises
+    ------
+    Locked, OSError
+        On entering.
+    """
+
+    def __init__(self, folder):
+        self.folder = Path(folder)
+        self.path = self.folder / NAME
+
+    def __enter__(self) -> Lock:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        key = os.path.realpath(self.folder)
+        if key in _held:
+            raise Locked(f"{self.folder} is being written by another fit of this process")
+        self._handle = self._locked_file()
+        self._key = key
+        _held.add(key)
+        return self
+
+    def _locked_file(self) -> int:
+        while True:
+            handle = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666)
+            try:
+                _lock(handle, self.path)
+                # who held it before may have taken the file away between our two calls
+                if _is_file(handle, self.path):
+                    break
+            except (BlockingIOError, PermissionError):
+                holder = os.read(handle, 200).decode(errors="replace").strip()
+                os.close(handle)
+                raise Locked(
+                    f"{self.folder} is being written by {holder or 'another process'}; one at a time"
+                ) from None
+            except BaseException:
+                os.close(handle)
+                raise
+            os.close(handle)
+        with contextlib.suppress(OSError):  # a full disk does not matter here
+            os.truncate(handle, 0)
+            os.write(handle, f"process {os.getpid()} of {socket.gethostname()}".encode())
+        return handle
+
+    def __exit__(self, *error) -> None:
+        with contextlib.suppress(OSError):
+            os.unlink(self.path)  # while it is still locked, so that it is nobody else's
+        os.close(self._handle)
+        _held.discard(self._key)
+
+
+def _lock(handle: int, path: Path) -> None:
+    if fcntl is None:
+        return
+    try:
+        fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno not in (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP):
+            raise
+        log.warning("%s cannot be locked (%s): nothing keeps a second run out of it", path, error.strerror)
+
+
+def _is_file(handle: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(handle), os.stat(path))
+    except FileNotFoundError:
+        return False

@@ -1,0 +1,121 @@
+"""What a checkpoint holds of a chain and of what is kept of it: arrays, and a little JSON.
+
+Nothing that can be made again is in it. Of a chain: z, eta, the shrinkage, the loss's parameters, the priors
+alpha and beta, which words a topic leaves out, and the sweep. Counts follow from z; Φ is drawn again from
+the stream that drew it, and (kappa, omega) are drawn by the next sweep before they are used.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from plugsamp.checkpoint.identity import announce_backend, backend_record
+from plugsamp.storage import StorageError
+
+
+def capture_chain(chain) -> tuple[dict[str, np.ndarray], dict]:
+    """The arrays of a chain (its own, not copies) and what goes with them into the manifest."""
+    state = chain.state
+    arrays = {"z": state.z, "eta": state.eta, "alpha": state.alpha_prior, "beta": state.beta_prior}
+    content = {"sweep": chain.sweep, "backend": backend_record(chain)}
+    for kind, values in _named(chain):
+        content[kind] = sorted(values)
+        arrays |= {f"{kind}{i}": np.asarray(values[name]) for i, name in enumerate(content[kind])}
+    if state.masked:
+        arrays["included"] = np.packbits(state.included())
+    return arrays, content
+
+
+def restore_chain(chain, arrays, content) -> None:
+    """Put a chain of the same corpus, model, kernel and seed where the captured one was.
+
+    Raises
+    ------
+    StorageError
+        The arrays are not of such a chain.
+    """
+    state, sweep = chain.state, int(content["sweep"])
+    z, eta = _fitting(arrays, "z", state.z), _fitting(arrays, "eta", state.eta)
+    if z.size and z.max() >= state.n_topics:
+        raise StorageError(f"topic {z.max()} of a token is not below {state.n_topics}")
+    alpha, beta = _fitting(arrays, "alpha", state.alpha_prior), _fitting(arrays, "beta", state.beta_prior)
+    found = []
+    for kind, values in _named(chain):
+        if content[kind] != sorted(values):
+            raise StorageError(f"{kind} {content[kind]} is not {sorted(values)}")
+        found += [
+            (values, name, _fitting(arrays, f"{kind}{i}", np.asarray(values[name])))
+            for i, name in enumerate(content[kind])
+        ]
+    if state.masked:
+        shape = (state.n_words, state.n_topics)
+        packed = arrays["included"]
+        if packed.dtype != np.uint8 or packed.shape != (-(-shape[0] * shape[1] // 8),):
+            raise StorageError(f"included is {packed.dtype} {packed.shape}")
+        state.phi[:, : state.n_topics] = np.unpackbits(packed, count=shape[0] * shape[1]).reshape(shape)
+    for values, name, array in found:
+        if isinstance(values[name], np.ndarray):
+            values[name][...] = array  # in place: others hold the arrays
+        else:
+            values[name] = array[()]
+    announce_backend(content["backend"], chain)
+    state.set_priors(alpha, beta)
+    chain.sweep = sweep
+    state.z[:], state.eta[:] = z, eta
+    state.renewed()
+    chain.refresh(inclusion=False)
+
+
+def _named(chain):
+    return (("shrinkage", chain.prior_state), ("parameter", chain.parameters))
+
+
+def _fitting(arrays, name: str, like: np.ndarray) -> np.ndarray:
+    array = arrays[name]
+    if array.shape != like.shape or array.dtype != like.dtype:
+        raise StorageError(f"{name} is {array.dtype} {array.shape}, not {like.dtype} {like.shape}")
+    return array
+
+
+def capture_keeper(keeper) -> tuple[dict[str, np.ndarray], dict]:
+    """What a `PosteriorKeeper` has kept."""
+    if not keeper.n_kept:
+        return {}, {"n_kept": 0}
+    names = sorted(keeper.parameters[0])
+    arrays = {"phi_sum": keeper.phi_sum, "alpha_sum": keeper.alpha_sum, "etas": np.array(keeper.eta)}
+    for i, name in enumerate(names):
+        arrays[f"drawn{i}"] = np.array([p[name] for p in keeper.parameters])
+    return arrays, {"n_kept": keeper.n_kept, "drawn": names}
+
+
+def restore_keeper(keeper, arrays, content) -> None:
+    """Give a new `PosteriorKeeper` what another had kept."""
+    keeper.clear()
+    if not content["n_kept"]:
+        return
+    keeper.n_kept = int(content["n_kept"])
+    keeper.phi_sum, keeper.alpha_sum = np.array(arrays["phi_sum"]), np.array(arrays["alpha_sum"])
+    keeper.eta = list(np.array(arrays["etas"]))
+    drawn = [np.array(arrays[f"drawn{i}"]) for i in range(len(content["drawn"]))]
+    keeper.parameters = [
+        {name: values[s] for name, values in zip(content["drawn"], drawn, strict=True)}
+        for s in range(keeper.n_kept)
+    ]
+
+
+def capture_trace(trace: list[dict]) -> tuple[dict[str, np.ndarray], dict]:
+    """The rows of a trace as one array; None is NaN, which no row holds."""
+    columns = list(trace[0]) if trace else []
+    rows = [[np.nan if row[name] is None else row[name] for name in columns] for row in trace]
+    return {"trace": np.array(rows, float).reshape(len(rows), len(columns))}, {"columns": columns}
+
+
+def restore_trace(arrays, content) -> list[dict]:
+    """The rows of a captured trace."""
+    columns = content["columns"]
+    rows = []
+    for values in arrays["trace"].tolist():
+        row = {name: None if v != v else v for name, v in zip(columns, values, strict=True)}
+        row["sweep"] = int(row["sweep"])
+        rows.append(row)
+    return rows

@@ -1,0 +1,19 @@
+"""No test of worker processes may leave one behind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from .leftovers import gone_within
+
+
+@pytest.fixture(autouse=True)
+def nothing_left():
+    shared = Path("/dev/shm")
+    before = set(shared.iterdir()) if shared.is_dir() else set()
+    yield
+    assert gone_within(5.0), "worker processes are left"
+    left = set(shared.iterdir()) - before if shared.is_dir() else set()
+    assert not [p for p in left if "psm_" in p.name or "plugsamp" in p.name]

@@ -1,0 +1,285 @@
+"""Whatever ends in the middle of a sweep: the user hears of it within seconds, and nothing is left."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+import warnings
+
+import numpy as np
+import pytest
+
+import plugsamp as ps
+from plugsamp.backends import WorkerDied, WorkerError
+
+from .leftovers import gone_within, relatives
+
+COUNTS = np.random.default_rng(0).poisson(0.4, size=(60, 200))
+LABELS = ["a", "b"] * 30
+DENSE = ps.kernels.Dense("partial")
+
+PLUGIN = """
+import os, signal, time, warnings
+import numpy as np
+import plugsamp as ps
+
+OWNER = os.getpid()
+
+class Odd(Exception):
+    def __init__(self, one, two):
+        super().__init__(one + two)
+
+class Loss(ps.losses.Hinge):
+    def __init__(self, what: str = "", folder: str = "", owner: int = 0):
+        super().__init__()
+        self.what, self.folder, self.owner = what, folder, owner
+
+    def augment(self, f, y, rng, weight=None):
+        if os.getpid() != self.owner and self.what:
+            getattr(self, self.what)()
+        return super().augment(f, y, rng, weight)
+
+    def fail(self):
+        raise KeyError("no such thing")
+
+    def fail_oddly(self):
+        raise Odd("one", "two")
+
+    def warn(self):
+        warnings.warn("mind the gap", RuntimeWarning)
+
+    def grow(self):
+        np.ones(1 << 36)
+
+    def die(self):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    def sleep(self):
+        open(os.path.join(self.folder, str(os.getpid())), "w").close()
+        time.sleep(60)
+"""
+
+
+@pytest.fixture
+def make(site):
+    """Makes chains whose loss does something in a worker."""
+    (site / "odd_loss.py").write_text(PLUGIN)
+    from odd_loss import Loss
+
+    def make(what="", workers=2, folder=""):
+        corpus = ps.Corpus.from_counts(COUNTS, responses=LABELS)
+        loss = Loss(what, folder=str(folder), owner=os.getpid())
+        return ps.Chain(corpus, ps.Model(5, loss=loss), DENSE, backend=ps.backends.Processes(workers=workers))
+
+    return make
+
+
+@pytest.fixture
+def marks(tmp_path):
+    """Where a sleeping worker leaves its number."""
+    folder = tmp_path / "marks"
+    folder.mkdir()
+    return folder
+
+
+def await_file(folder, seconds=20.0):
+    until = time.monotonic() + seconds
+    while not any(folder.iterdir()):
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+
+def test_a_killed_worker_ends_the_run(make, marks):
+    chain = make("sleep", folder=marks)
+    first, second = chain.work.pids
+
+    def kill():
+        await_file(marks)
+        os.kill(int(next(marks.iterdir()).name), signal.SIGKILL)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    start = time.monotonic()
+    with pytest.raises(
+        WorkerDied, match=r'worker \d of 2 .* SIGKILL; .*memory.* it was at "documents" of sweep 1'
+    ):
+        chain.run(1)
+    assert time.monotonic() - start < 5.0 + 1.0
+    killer.join()
+    assert gone_within(1.0)
+    assert {first, second}.isdisjoint(relatives())
+    with pytest.raises(WorkerDied, match="this chain has ended: worker"):
+        chain.run(1)
+    assert chain.z.max() < 5  # what it was can be looked at
+
+
+def test_a_killed_nursery_ends_the_run(make):
+    chain = make()
+    nursery = set(relatives()) - set(chain.work.pids)
+    for pid in nursery:
+        os.kill(pid, signal.SIGKILL)
+    with pytest.raises(WorkerDied):
+        chain.run(50)
+    assert gone_within(5.0)
+
+
+def test_an_exception_in_a_plugin(make):
+    chain = make("fail")
+    with pytest.raises(KeyError, match="no such thing") as info:
+        chain.run(1)
+    assert "in `augment` of the loss Loss" in info.value.__notes__
+    assert "odd_loss.py" in str(info.value.__cause__)
+    assert "raise KeyError" in str(info.value.__cause__)
+    chain.close()
+
+
+def test_an_exception_that_cannot_be_sent(make):
+    chain = make("fail_oddly")
+    with pytest.raises(WorkerError, match="Odd: onetwo") as info:
+        chain.run(1)
+    assert "odd_loss.py" in str(info.value.__cause__)
+    chain.close()
+
+
+def test_warnings_come_through_once(make):
+    chain = make("warn")
+    with pytest.warns(RuntimeWarning, match="mind the gap") as caught:
+        chain.run(1)
+    assert 1 <= len(caught) <= 2  # one a worker
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        chain.run(1)
+    chain.close()
+
+
+def test_an_interrupt_leaves_a_chain_that_can_go_on(make):
+    chain = make()
+    chain.run(1)
+    timer = threading.Timer(0.3, os.kill, [os.getpid(), signal.SIGINT])
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        chain.run(100_000)
+    timer.join()
+    done = chain.sweep
+    assert chain.run(2).sweep == done + 2
+    chain.close()
+
+
+def test_a_second_interrupt_does_not_wait(make, marks):
+    chain = make("sleep", folder=marks)
+
+    def interrupt():
+        await_file(marks)
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.3)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    with pytest.raises(KeyboardInterrupt):
+        chain.run(1)
+    thread.join()
+    assert gone_within(2.0)
+
+
+SCRIPT = """
+import os, resource, sys
+import numpy as np
+import plugsamp as ps
+from odd_loss import Loss
+
+counts = np.random.default_rng(0).poisson(0.4, size=(60, 200))
+corpus = ps.Corpus.from_counts(counts, responses=["a", "b"] * 30)
+{before}
+model = ps.Model(5, loss=Loss({what!r}, folder={folder!r}, owner=os.getpid()))
+chain = ps.Chain(corpus, model, ps.kernels.Dense("partial"), backend=ps.backends.Processes(workers=2))
+{after}
+"""
+
+
+def script(site, tmp_path, what="", before="", after="chain.run(1)"):
+    (site / "odd_loss.py").write_text(PLUGIN)
+    path = tmp_path / "script.py"
+    folder = tmp_path / "marks"
+    folder.mkdir()
+    path.write_text(SCRIPT.format(what=what, folder=str(folder), before=before, after=textwrap.dedent(after)))
+    environment = {**os.environ, "PYTHONPATH": str(site)}
+    process = subprocess.Popen(
+        [sys.executable, str(path)],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    return process, folder
+
+
+def test_a_killed_owner_leaves_nothing(site, tmp_path):
+    process, marks = script(site, tmp_path, "sleep")
+    await_file(marks)
+    assert len(relatives(process.pid)) == 3
+    process.kill()
+    process.communicate()
+    assert gone_within(5.0, process.pid)
+
+
+def test_all_killed_at_once_leave_nothing(site, tmp_path):
+    process, marks = script(site, tmp_path, "sleep")
+    await_file(marks)
+    for pid in [*relatives(process.pid), process.pid]:
+        os.kill(pid, signal.SIGKILL)
+    process.communicate()
+    assert gone_within(5.0, process.pid)
+
+
+def test_out_of_memory_in_a_worker(site, tmp_path):
+    before = "resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))"
+    process, _ = script(site, tmp_path, "grow", before)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "in `grow`" in errors or "in grow" in errors
+    assert (
+        errors.strip()
+        .splitlines()[-2]
+        .startswith(("MemoryError", "numpy._core._exceptions._ArrayMemoryError"))
+    )
+    assert gone_within(5.0, process.pid)
+
+
+def test_too_little_memory_to_attach(site, tmp_path):
+    """An address space that holds the arrays in the owner and no more in the workers."""
+    after = """
+        from plugsamp.backends import shared
+        resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))
+        chain.close()
+        chain.state.arena.array("large", 1 << 32, np.uint8, 0.0)
+        resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 8 << 30))
+        chain.run(1)
+    """
+    process, _ = script(site, tmp_path, after=after)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "MemoryError: cannot map 4,294,967,296 bytes of shared memory" in errors
+    assert gone_within(5.0, process.pid)
+
+
+@pytest.mark.parametrize(
+    "how", ["chain.run(1)", "chain.run(1); del chain", "import sys; sys.exit(3)", "1 / 0"]
+)
+def test_an_end_without_close_leaves_nothing(how, site, tmp_path):
+    process, _ = script(site, tmp_path, after=how)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == {"i": 3, "1": 1}.get(how[0], 0), errors
+    assert not relatives(process.pid)
+
+
+def test_a_dropped_chain_ends_its_workers(make):
+    chain = make()
+    assert len(relatives()) == 3
+    del chain
+    assert gone_within(1.0)
