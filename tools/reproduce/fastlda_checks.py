@@ -117,10 +117,12 @@ def same_draws(context: Context):
 
 def draw_same_draws(rows, figure):
     axes = figure.subplots()
-    for number, (label, (_, values)) in enumerate(series(rows, "seed", "perplexity", "kernel").items()):
-        axes.plot([number] * len(values), values, "o", label=f"{label}, p = {value_of(rows, label):.2f}")
-    axes.set(ylabel="perplexity of held-out halves of documents", xticks=[], xlim=(-0.5, 4))
-    axes.legend(title="draws of one token against its conditional")
+    found = series(rows, "seed", "perplexity", "kernel")
+    for number, (_, values) in enumerate(found.values()):
+        axes.plot([number] * len(values), values, "o", color="C0")
+    labels = [f"{label}\ndraws of a token: p = {value_of(rows, label):.2f}" for label in found]
+    axes.set_xticks(range(len(found)), labels)
+    axes.set(ylabel="perplexity of held-out halves, by seed", xlim=(-0.5, len(found) - 0.5))
 
 
 def value_of(rows, label: str) -> float:

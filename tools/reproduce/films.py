@@ -160,13 +160,16 @@ def claims_coefficients(rows):
     )
     here = pick(rows, prior="horseshoe")
     rare = min(here, key=lambda row: row["documents"])["class"]
-    alone = {p: small(w[[names.index(rare)]]) for p, (names, w) in _tables(rows).items()}
+    left = {
+        prior: int((np.abs(weights[names.index(rare)]) > 0.1 * np.abs(weights).max()).sum())
+        for prior, (names, weights) in _tables(rows).items()
+    }
     yield Claim(
         "004 fig. 5",
         "of a class with few documents the horseshoe keeps a single signal topic",
-        f"{rare}, {pick(here, **{'class': rare})[0]['documents']} documents: below a tenth "
-        + ", ".join(f"{p} {100 * s:.0f} %" for p, s in alone.items()),
-        alone["horseshoe"] > 0.9,
+        f"{rare}, {pick(here, **{'class': rare})[0]['documents']} documents: topics above a tenth of the "
+        "largest weight of all classes: " + ", ".join(f"{p} {n}" for p, n in left.items()),
+        left["horseshoe"] <= 2 < left["normal"],
     )
     strongest = max(here, key=lambda row: row["weight"])
     yield Claim(

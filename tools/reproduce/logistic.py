@@ -316,6 +316,7 @@ def claims_parts(rows):
         f"from K = {first['topics']} to {most['topics']}: tokens {_growth(first, most, 'tokens'):.2f} times, "
         f"augmentation {_growth(first, most, 'augmentation'):.2f} times",
         _growth(first, most, "tokens") > 1.3 > _growth(first, most, "augmentation"),
+        "the augmentation's time has f in it here, a sum over the topics of each document",
     )
 
 

@@ -21,7 +21,7 @@ def inefficiency(context: Context):
         for n_topics in context.size((20, 100), (5,)):
             model = ps.Model(n_topics, ALPHA, BETA)
             burnt = ps.Chain(corpus, model, ps.kernels.SparseLDA(), seed=context.seed).run(
-                context.size(200, 20)
+                context.size(3000, 20)
             )
             z = burnt.z
             rng = np.random.default_rng(context.seed)
@@ -33,7 +33,7 @@ def inefficiency(context: Context):
             for label, kernel in (("collapsed", ps.kernels.Dense()), ("partial", ps.kernels.SparsePCLDA())):
                 chain = ps.Chain(corpus, model, kernel, seed=context.seed, init=z)
                 draws = {"theta": [], "phi": []}
-                for _ in chain.sweeps(context.size(400, 12)):
+                for _ in chain.sweeps(context.size(2000, 12)):
                     doc, words = chain.counts.doc_topic, chain.phi_mean()
                     n = np.diff(corpus.offsets)
                     draws["theta"].append(
