@@ -200,7 +200,8 @@ def fit(
             corpus, model, scheme, chains=chains, observers=observers, seed=seed, n_jobs=n_jobs,
             kernel=kernel, backend=backend, sweeps=sweeps, burn_in=burn_in, thin=thin,
             weight_update=weight_update, weight_passes=weight_passes, supervised=supervised,
-            second_step=second_step,            covariates=encoder, init=init, checkpoint=checkpoint, resume=resume,
+            second_step=second_step, covariates=encoder, init=init, checkpoint=checkpoint,
+            resume=resume,
         )  # fmt: skip
     identity = None
     if checkpoint is not None:

@@ -120,6 +120,7 @@ def test_the_command(tmp_path, monkeypatch, capsys):
     assert "R-hat log joint" in capsys.readouterr().out
     metrics = json.loads((tmp_path / "run" / "metrics.json").read_text())
     assert metrics["chains"] == 2 and metrics["mixing"]["log_joint"]["ess"] > 0
+    assert "the first of 2 chains" in (tmp_path / "run" / "report.html").read_text()
     assert "chain 2" in (tmp_path / "run" / "topics.txt").read_text()
     assert main(["predict", "model=run", *fast[2:], "part=test", "out=again.csv"]) == 0
     assert (tmp_path / "again.csv").read_bytes() == (tmp_path / "run" / "predictions.csv").read_bytes()

@@ -14,7 +14,7 @@ from jinja2 import DictLoader, Environment, StrictUndefined
 from markupsafe import Markup
 
 from plugsamp import references
-from plugsamp.ensembles import Ensemble
+from plugsamp.ensembles import CHAINS, Ensemble
 from plugsamp.evaluation import Evaluation
 from plugsamp.models import load_model
 from plugsamp.report import chains, explain, folder, names, outcome, texts, topics, weights
@@ -80,6 +80,10 @@ def text(path: Path, metrics, predictor, train, test, train_prediction, document
 
 
 def _of_model(run, path, predictor, train, test, train_prediction, documents, names_file) -> dict:
+    n_chains = 0
+    if isinstance(predictor, Ensemble) and predictor.scheme == CHAINS:
+        # Topics of two chains have no common numbers: one of them speaks for all.
+        n_chains, predictor, train_prediction = len(predictor.members), predictor.members[0], None
     members = members_of(predictor)
     keys = frozenset(m.key(k) for m in members for k in range(m.n_topics))
     if names_file is None and (path / names.FILE).is_file():
@@ -101,6 +105,7 @@ def _of_model(run, path, predictor, train, test, train_prediction, documents, na
         "names": {k: texts.shown(v, names.LONGEST) for k, v in named.items()},
         "models": topics.models(members, train, train_prediction, run.topics),
         "n_models": len(members),
+        "n_chains": n_chains,
         "weights": weights.weights_of(members),
         "outcome": None if scored is None or coding.task == "none" else outcome.outcome_of(scored, coding),
         "coding": coding,
