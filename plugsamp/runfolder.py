@@ -37,6 +37,11 @@ class TraceFile:
         self._path = Path(path)
         self._file = self._writer = None
 
+    @property
+    def begun(self) -> bool:
+        """Whether there has been a row."""
+        return self._writer is not None
+
     def __call__(self, row: Mapping) -> None:
         self._write([row])
 

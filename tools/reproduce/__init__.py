@@ -1,6 +1,6 @@
 """Studies by name; see `tools.reproduce.__main__`."""
 
-from tools.reproduce import dolda, fastlda, lightmed, logistic, partial
+from tools.reproduce import dolda, fastlda, groups, lightmed, logistic, partial
 
-MODULES = (fastlda, partial, lightmed, logistic, dolda)
+MODULES = (fastlda, partial, groups, lightmed, logistic, dolda)
 STUDIES = {study.name: study for module in MODULES for study in module.STUDIES}
