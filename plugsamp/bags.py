@@ -11,7 +11,7 @@ from plugsamp.checks import frozen
 from plugsamp.errors import InputError
 
 #: Tokens of a file that are looked at as one piece.
-PIECE = 1 << 22
+PIECE = 1 << 20
 
 
 class Counted:

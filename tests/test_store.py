@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import os
 import pickle
+import tracemalloc
 from datetime import date
 from itertools import pairwise
 
@@ -231,3 +232,25 @@ def test_the_reader(tmp_path):
         Store(**options).for_model(Wanted(categorical=("land",))).read()
     with pytest.raises(InputError, match="response must be none"):
         Store(**options, response="label").read()
+
+
+@pytest.mark.parametrize(("kernel", "by_token"), [("sparse", 8), ("sparse_pc", 12)])
+def test_memory_is_what_the_arrays_need(kernel, by_token, tmp_path, monkeypatch):
+    """z 2 bytes, counts by document 6, and tokens by word 4; nothing for the words, and no large copies."""
+    monkeypatch.setattr(bags, "PIECE", 2_000)
+    monkeypatch.setattr("plugsamp.state.TOKENS", 2_000)
+    monkeypatch.setattr("plugsamp.storage.CHUNK", 10_000)
+    n = 400_000
+    words = np.sort(np.random.default_rng(0).integers(0, 50, n).reshape(-1, 200), axis=1).reshape(-1)
+    store = write_store(tmp_path / "store", ps.Corpus(words, np.arange(0, n + 1, 200)))
+    ps.Chain(corpus(responses=None), ps.Model(2), kernel).run(1)  # imports are no part of it
+    tracemalloc.start()
+    try:
+        found = open_store(store)
+        opened = tracemalloc.get_traced_memory()[1]
+        ps.Chain(found, ps.Model(4), kernel).run(2)
+        sampled = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert opened < 2 * n
+    assert by_token * n < sampled < (by_token + 3) * n
