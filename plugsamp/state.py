@@ -10,12 +10,10 @@ from scipy import sparse
 
 from plugsamp import topic_counts as _counts
 from plugsamp.backends.arena import Arena, file_of
+from plugsamp.tally import tally
 
 #: Rows of topics are padded to this many floats, one cache line.
 PAD = 16
-
-#: Tokens that are counted at once.
-TOKENS = 1 << 20
 
 #: Words of which topic probabilities are in memory at once.
 ROWS = 1024
@@ -151,9 +149,7 @@ class State:
     @property
     def topic_totals(self) -> np.ndarray:
         if self._flags[1]:
-            self._topic_totals[:] = 0
-            for first in range(0, len(self.z), TOKENS):  # it would make 8 bytes of each of them
-                self._topic_totals += np.bincount(self.z[first : first + TOKENS], minlength=self.stride)
+            self._topic_totals[:] = tally(self.z, self.stride)
             np.add.at(self._topic_totals, self.pseudo_topics, 1)
             self._flags[1] = False
         return self._topic_totals

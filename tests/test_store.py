@@ -238,7 +238,7 @@ def test_the_reader(tmp_path):
 def test_memory_is_what_the_arrays_need(kernel, by_token, tmp_path, monkeypatch):
     """z 2 bytes, counts by document 6, and tokens by word 4; nothing for the words, and no large copies."""
     monkeypatch.setattr(bags, "PIECE", 2_000)
-    monkeypatch.setattr("plugsamp.state.TOKENS", 2_000)
+    monkeypatch.setattr("plugsamp.tally.PIECE", 2_000)
     monkeypatch.setattr("plugsamp.storage.CHUNK", 10_000)
     n = 400_000
     words = np.sort(np.random.default_rng(0).integers(0, 50, n).reshape(-1, 200), axis=1).reshape(-1)

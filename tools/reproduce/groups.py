@@ -10,6 +10,7 @@ import numpy as np
 import plugsamp as ps
 from plugsamp.backends.serial import InTurn, Serial
 from plugsamp.errors import ApproximationWarning
+from tools.reproduce.claims import Claim, pick
 from tools.reproduce.partial import ALPHA, BETA
 from tools.reproduce.study import Context, Study, series
 
@@ -97,6 +98,29 @@ def draw_bias(rows, figure):
         axes.legend(fontsize="small")
 
 
+def claims_bias(rows):
+    for n_topics in dict.fromkeys(row["topics"] for row in rows):
+        here = pick(rows, topics=n_topics)
+        level = settled(pick(here, way="collapsed"), "log_joint")
+        found = {}
+        for way in ("copies", "rotation"):
+            groups = sorted({row["groups"] for row in pick(here, way=way)})
+            found[way] = {g: settled(pick(here, way=way, groups=g), "log_joint") - level for g in groups}
+        partial = settled(pick(here, way="sparse PC"), "log_joint") - level
+        shown = "; ".join(
+            f"{way} " + ", ".join(f"{value:+.3f} ({groups})" for groups, value in of.items())
+            for way, of in found.items()
+        )
+        copies = list(found["copies"].values())
+        yield Claim(
+            "001 fig. 4.2",
+            "AD-LDA comes to a lower mode the more cores there are, partial collapse does not depend on them",
+            f"K = {n_topics}, log joint a token less the serial one's, last third, by groups: {shown}; "
+            f"sparse PC {partial:+.3f}",
+            copies[-1] < min(copies[0], 0.0),
+        )
+
+
 def speed(context: Context):
     """Log joint a token against seconds, from the same z, by kernel and number of workers."""
     name = "nips"
@@ -150,12 +174,26 @@ def draw_speed(rows, figure):
         axes.legend(fontsize="small")
 
 
+def claims_speed(rows):
+    for n_topics in dict.fromkeys(row["topics"] for row in rows):
+        last = {(r["way"], r["workers"]): r for r in pick(rows, topics=n_topics)}
+        ratios = {way: last[way, 1]["seconds"] / last[way, 2]["seconds"] for way in ("sparse PC", "light PC")}
+        yield Claim(
+            "001 fig. 4.6",
+            "partial collapse gets faster with cores: 64 take half the time of 16",
+            f"K = {n_topics}, time of one worker over that of two: "
+            + ", ".join(f"{way} {ratio:.2f}" for way, ratio in ratios.items()),
+            min(ratios.values()) > 1.3,
+        )
+
+
 STUDIES = (
     Study(
         name="adlda_bias",
         shows="001 figures 4.2 and 4.3: AD-LDA ends lower with more groups, partial collapse does not",
         rows=bias,
         draw=draw_bias,
+        claims=claims_bias,
         size=(16.0, 7.0),
     ),
     Study(
@@ -163,6 +201,7 @@ STUDIES = (
         shows="001 figures 4.4 to 4.6: log joint by time, by kernel and workers",
         rows=speed,
         draw=draw_speed,
+        claims=claims_speed,
         size=(8.0, 5.0),
     ),
 )
