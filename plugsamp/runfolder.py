@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from plugsamp import storage
 from plugsamp.losses.coding import is_missing
 
 #: The configuration of a run, in its folder.
@@ -25,6 +26,13 @@ MARKS = ("trace.csv", "metrics.json", "model", CHECKPOINT)
 
 def holds_run(folder: Path) -> bool:
     return any((folder / mark).exists() for mark in MARKS)
+
+
+def clean_up(folder: Path) -> None:
+    """Take away what a killed run has left half written. Only for who holds the folder's lock."""
+    storage.clean_up(folder / "model")
+    for part in folder.glob(".*.part"):
+        part.unlink(missing_ok=True)
 
 
 class TraceFile:

@@ -112,6 +112,15 @@ def write_folder(
     return path
 
 
+def clean_up(path) -> None:
+    """Take away what killed writers of a folder have left beside it: only where nobody writes it now."""
+    path = Path(path)
+    mark = re.compile(rf"\.{re.escape(path.name)}-(old-)?[a-z0-9_]{{8}}")
+    for left in path.parent.iterdir():
+        if mark.fullmatch(left.name) and left.is_dir():
+            shutil.rmtree(left, ignore_errors=True)
+
+
 def read_folder(path, kind: str, mapped: Collection[str] = ()) -> tuple[dict[str, np.ndarray], dict]:
     """The arrays and the content of a folder written by `write_folder`; nothing in it is executed.
 

@@ -38,7 +38,7 @@ def bias(context: Context):
     for n_topics in context.size((20, 100), (5,)):
         z = np.random.default_rng(context.seed).integers(0, n_topics, corpus.n_tokens)
         model = ps.Model(n_topics, ALPHA, BETA)
-        n_sweeps = context.size(120, 6)
+        n_sweeps = context.size(100, 6)
         for way, groups in ways:
             kernel = ps.kernels.SparsePCLDA() if way == "sparse PC" else ps.kernels.SparseLDA()
             backend = InGroups(groups, way) if groups > 1 else None
