@@ -21,6 +21,7 @@ import csv
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import sys
@@ -140,10 +141,12 @@ def alive(session: int) -> list[int]:
 
 
 def shared_names() -> set[str]:
+    """Names of shared memory but those with the number of a living process: others work here as well."""
     try:
-        return set(os.listdir("/dev/shm"))
+        names = os.listdir("/dev/shm")
     except OSError:
         return set()
+    return {n for n in names if not any(Path("/proc", pid).exists() for pid in re.findall(r"\d+", n))}
 
 
 def n_rows(run: Path) -> int:
