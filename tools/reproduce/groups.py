@@ -118,6 +118,20 @@ def claims_bias(rows):
             f"K = {n_topics}, log joint a token less the serial one's, last third, by groups: {shown}; "
             f"sparse PC {partial:+.3f}",
             copies[-1] < min(copies[0], 0.0),
+            "lower with copies, but no lower with more of them; not so with rotation"
+            if max(copies) < 0
+            else "",
+        )
+        zeros = {
+            g: settled(pick(here, way="copies", groups=g), "zeros_words") for g in sorted(found["copies"])
+        }
+        exact = settled(pick(here, way="collapsed"), "zeros_words")
+        yield Claim(
+            "001 fig. 4.3",
+            "topics of AD-LDA have fewer zeros among their word counts the more cores there are",
+            f"K = {n_topics}, share of zeros: serial {exact:.3f}; copies "
+            + ", ".join(f"{value:.3f} ({groups})" for groups, value in zeros.items()),
+            sorted(zeros.values(), reverse=True) == list(zeros.values()) and max(zeros.values()) < exact,
         )
 
 
