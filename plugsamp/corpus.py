@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from types import MappingProxyType
 
@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from plugsamp import memory
+from plugsamp.bags import Counted, Mapped
 from plugsamp.checks import (
     column_names,
     covariates_of,
@@ -65,7 +66,9 @@ class Corpus:
 
     Notes
     -----
-    Kept as counts; `words` is expanded when first asked for, after a check that the memory is there.
+    Kept as counts; `words` is expanded when first asked for, after a check that the memory is there. A
+    corpus that `plugsamp.store.open_store` gives is kept as its tokens in a file, of which counts are made
+    each time they are asked for.
     All arrays are read-only (a Cython kernel takes them as ``const``).
     """
 
@@ -106,10 +109,9 @@ class Corpus:
             )
         pairs, counts = np.unique(documents * max(n_words, 1) + words.astype(np.int64), return_counts=True)
         indptr = np.searchsorted(pairs, np.arange(len(offsets), dtype=np.int64) * max(n_words, 1))
-        parts = (indptr.astype(np.int64), pairs % max(n_words, 1), counts, (len(offsets) - 1, n_words))
         self._set(
-            parts, responses, vocabulary, covariates, ids, response_names, covariate_names, require_tokens,
-            weights=weights, fields=fields,
+            Counted(indptr, pairs % max(n_words, 1), counts), n_words, responses, vocabulary, covariates, ids,
+            response_names, covariate_names, require_tokens, weights=weights, fields=fields,
         )  # fmt: skip
 
     @classmethod
@@ -139,16 +141,42 @@ class Corpus:
             As for `Corpus`.
         """
         self = cls.__new__(cls)
-        parts = canonical(X)
+        *parts, (_, n_words) = canonical(X)
         self._set(
-            parts, responses, vocabulary, covariates, ids, response_names, covariate_names, require_tokens,
-            weights=weights, fields=fields,
+            Counted(*parts), n_words, responses, vocabulary, covariates, ids,
+            response_names, covariate_names, require_tokens, weights=weights, fields=fields,
+        )  # fmt: skip
+        return self
+
+    @classmethod
+    def from_bag(
+        cls,
+        bag: Counted | Mapped,
+        responses=None,
+        vocabulary=None,
+        covariates=None,
+        ids=None,
+        response_names=None,
+        covariate_names=None,
+        *,
+        weights=None,
+        fields: Mapping | None = None,
+        n_unknown=None,
+        require_tokens: bool = True,
+    ) -> Corpus:
+        """From words in one of the forms of `plugsamp.bags`, and their vocabulary; else as `Corpus`."""
+        self = cls.__new__(cls)
+        vocabulary = tuple(vocabulary)
+        self._set(
+            bag, len(vocabulary), responses, vocabulary, covariates, ids, response_names, covariate_names,
+            require_tokens, n_unknown, weights, fields,
         )  # fmt: skip
         return self
 
     def _set(
         self,
-        parts,
+        bag,
+        n_words,
         responses,
         vocabulary,
         covariates,
@@ -160,22 +188,14 @@ class Corpus:
         weights=None,
         fields=None,
     ):
-        indptr, indices, data, (n_documents, n_words) = parts
+        n_documents = len(bag.offsets) - 1
         if n_documents == 0:
             raise InputError("the corpus has no documents")
-        if require_tokens and len(data) == 0:
+        if require_tokens and bag.n_entries == 0:
             raise InputError("the corpus has no tokens: every one of its documents is empty")
         state = self.__dict__
-        state["_indptr"] = _frozen(indptr, np.int64)
-        state["_indices"] = _frozen(indices, np.int32)
-        state["_data"] = _frozen(data, np.int32)
+        state["_bag"], state["offsets"] = bag, bag.offsets
         state["n_documents"], state["n_words"] = n_documents, n_words
-        lengths = np.zeros(n_documents + 1, dtype=np.int64)
-        np.cumsum(
-            np.add.reduceat(np.append(data, 0).astype(np.int64), indptr[:-1]) * (np.diff(indptr) > 0),
-            out=lengths[1:],
-        )
-        state["offsets"] = _frozen(lengths, np.int64)
         state["vocabulary"] = (
             tuple(f"w{i}" for i in range(n_words))
             if vocabulary is None
@@ -235,8 +255,13 @@ class Corpus:
         InputError
             Before anything is allocated, where the tokens do not fit in memory.
         """
-        self.check_memory()
-        return _frozen(np.repeat(self._indices, self._data), np.int32)
+        if self._bag.in_memory:
+            self.check_memory()
+        return self._bag.words()
+
+    def token_pieces(self) -> Iterator[np.ndarray]:
+        """`words` in pieces of whole documents, of which one at a time is in memory."""
+        return self._bag.pieces()
 
     def check_memory(self) -> None:
         """Refuse a corpus whose tokens would not fit in the memory that is free."""
@@ -250,8 +275,9 @@ class Corpus:
     def counts(self) -> sp.csr_array:
         """The counts as CSR (D, V) of int32, rows sorted by word; a copy."""
         # SciPy keeps the widths it is given, and scikit-learn takes 32-bit ones only.
-        indptr = self._indptr.astype(np.int32 if len(self._data) <= LIMIT else np.int64)
-        parts = (self._data.copy(), self._indices.copy(), indptr)
+        indptr, indices, data = self._bag.parts()
+        indptr = indptr.astype(np.int32 if len(data) <= LIMIT else np.int64)
+        parts = (data.astype(np.int32), indices.astype(np.int32), indptr)
         return sp.csr_array(parts, shape=(self.n_documents, self.n_words))
 
     def take(self, rows) -> Corpus:
@@ -274,11 +300,7 @@ class Corpus:
         outside = (rows < 0) | (rows >= self.n_documents)
         if outside.any():
             raise InputError(f"document {rows[np.argmax(outside)]} is outside 0..{self.n_documents - 1}")
-        sizes = np.diff(self._indptr)[rows]
-        indptr = np.concatenate(([0], np.cumsum(sizes)))
-        entries = np.repeat(self._indptr[rows] - indptr[:-1], sizes) + np.arange(indptr[-1])
-        parts = (indptr, self._indices[entries], self._data[entries], (len(rows), self.n_words))
-        return self._like(parts, rows, self.vocabulary, self.n_unknown[rows])
+        return self._like(self._bag.take(rows), rows, self.vocabulary, self.n_unknown[rows])
 
     def with_responses(self, responses, response_names=None) -> Corpus:
         """The same documents with other responses (or None)."""
@@ -312,16 +334,18 @@ class Corpus:
             return self
         index = {word: i for i, word in enumerate(vocabulary)}
         new = np.array([index.get(word, -1) for word in self.vocabulary], dtype=np.int64)
-        columns = new[self._indices]
+        indptr, indices, data = self._bag.parts()
+        columns = new[indices]
         known = columns >= 0
-        rows = np.repeat(np.arange(self.n_documents, dtype=np.int64), np.diff(self._indptr))
+        rows = np.repeat(np.arange(self.n_documents, dtype=np.int64), np.diff(indptr))
         unknown = self.n_unknown + np.bincount(
-            rows[~known], weights=self._data[~known], minlength=self.n_documents
+            rows[~known], weights=data[~known], minlength=self.n_documents
         ).astype(np.int64)
         kept = sp.coo_array(
-            (self._data[known], (rows[known], columns[known])), shape=(self.n_documents, len(vocabulary))
+            (data[known], (rows[known], columns[known])), shape=(self.n_documents, len(vocabulary))
         )
-        return self._like(canonical(kept), slice(None), vocabulary, unknown)
+        *parts, _ = canonical(kept)
+        return self._like(Counted(*parts), slice(None), vocabulary, unknown)
 
     def with_covariates(self, covariates, names) -> Corpus:
         """The same documents with further covariates, after those that they have.
@@ -345,10 +369,11 @@ class Corpus:
         new.__dict__["covariate_names"] = column_names(new.covariates, names, "covariate")
         return new
 
-    def _like(self, parts, rows, vocabulary, unknown) -> Corpus:
+    def _like(self, bag, rows, vocabulary, unknown) -> Corpus:
         new = type(self).__new__(type(self))
         new._set(
-            parts,
+            bag,
+            len(vocabulary),
             None if self.responses is None else self.responses[rows],
             vocabulary,
             None if self.covariates is None else self.covariates[rows],
@@ -365,9 +390,8 @@ class Corpus:
     def digest(self) -> str:
         """SHA-256 of all content, in hex: equal in every process and on every machine."""
         h = hashlib.sha256(b"plugsamp corpus 1")
-        h.update(np.array([self.n_documents, self.n_words, len(self._data)], dtype="<i8").tobytes())
-        for array, kind in ((self._indptr, "<i8"), (self._indices, "<i4"), (self._data, "<i4")):
-            h.update(array.astype(kind, copy=False).tobytes())
+        h.update(np.array([self.n_documents, self.n_words, self._bag.n_entries], dtype="<i8").tobytes())
+        self._bag.hash(h)
         for names in (self.vocabulary, self.ids, self.response_names, self.covariate_names):
             hash_strings(h, names)
         for values in (self.responses, self.covariates):

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from plugsamp import storage
 from plugsamp.losses.coding import is_missing
 
 #: The configuration of a run, in its folder.
@@ -27,6 +28,13 @@ def holds_run(folder: Path) -> bool:
     return any((folder / mark).exists() for mark in MARKS)
 
 
+def clean_up(folder: Path) -> None:
+    """Take away what a killed run has left half written. Only for who holds the folder's lock."""
+    storage.clean_up(folder / "model")
+    for part in folder.glob(".*.part"):
+        part.unlink(missing_ok=True)
+
+
 class TraceFile:
     """trace.csv, a row a sweep, each on disk before the next sweep begins.
 
@@ -36,6 +44,11 @@ class TraceFile:
     def __init__(self, path):
         self._path = Path(path)
         self._file = self._writer = None
+
+    @property
+    def begun(self) -> bool:
+        """Whether there has been a row."""
+        return self._writer is not None
 
     def __call__(self, row: Mapping) -> None:
         self._write([row])

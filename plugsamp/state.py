@@ -10,6 +10,7 @@ from scipy import sparse
 
 from plugsamp import topic_counts as _counts
 from plugsamp.backends.arena import Arena, file_of
+from plugsamp.tally import tally
 
 #: Rows of topics are padded to this many floats, one cache line.
 PAD = 16
@@ -148,7 +149,7 @@ class State:
     @property
     def topic_totals(self) -> np.ndarray:
         if self._flags[1]:
-            self._topic_totals[:] = np.bincount(self.z, minlength=self.stride)
+            self._topic_totals[:] = tally(self.z, self.stride)
             np.add.at(self._topic_totals, self.pseudo_topics, 1)
             self._flags[1] = False
         return self._topic_totals

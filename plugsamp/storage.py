@@ -16,7 +16,8 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -42,8 +43,27 @@ class NewerError(StorageError):
     """A folder that a newer plugsamp has written."""
 
 
+@dataclass
+class Growing:
+    """A vector that is never in memory as a whole.
+
+    Parameters
+    ----------
+    dtype : dtype
+    pieces : iterable of arrays
+        One after another.
+    """
+
+    dtype: np.dtype
+    pieces: Iterable[np.ndarray]
+
+
 def write_folder(
-    path, kind: str, arrays: Mapping[str, np.ndarray], content: Mapping, overwrite: bool = False
+    path,
+    kind: str,
+    arrays: Mapping[str, np.ndarray] | Iterable[tuple[str, np.ndarray | Growing]],
+    content: Mapping,
+    overwrite: bool = False,
 ) -> Path:
     """Write arrays and a JSON-able content as one folder, complete or not at all.
 
@@ -53,10 +73,11 @@ def write_folder(
         Must not exist, unless `overwrite`, and then must be such a folder.
     kind : str
         What the folder holds ("model"); asked for again on reading.
-    arrays : mapping of str to ndarray
-        Boolean, integer or float arrays.
+    arrays : mapping of str to ndarray, or iterable of pairs
+        Boolean, integer or float arrays. They are taken one after another: an iterable may make each when
+        the one before is written.
     content : mapping
-        Strict JSON: no NaN, no objects.
+        Strict JSON: no NaN, no objects. Looked at when the arrays are written.
     """
     path = Path(path)
     if path.exists() and not (overwrite and (path / MANIFEST).is_file()):
@@ -64,7 +85,8 @@ def write_folder(
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
     try:
-        entries = {name: _write_array(temporary, name, array) for name, array in arrays.items()}
+        pairs = arrays.items() if isinstance(arrays, Mapping) else arrays
+        entries = {name: _write_array(temporary, name, array) for name, array in pairs}
         manifest = {
             "format": FORMAT,
             "schema_version": SCHEMA_VERSION,
@@ -90,8 +112,19 @@ def write_folder(
     return path
 
 
-def read_folder(path, kind: str) -> tuple[dict[str, np.ndarray], dict]:
+def clean_up(path) -> None:
+    """Take away what killed writers of a folder have left beside it: only where nobody writes it now."""
+    path = Path(path)
+    mark = re.compile(rf"\.{re.escape(path.name)}-(old-)?[a-z0-9_]{{8}}")
+    for left in path.parent.iterdir():
+        if mark.fullmatch(left.name) and left.is_dir():
+            shutil.rmtree(left, ignore_errors=True)
+
+
+def read_folder(path, kind: str, mapped: Collection[str] = ()) -> tuple[dict[str, np.ndarray], dict]:
     """The arrays and the content of a folder written by `write_folder`; nothing in it is executed.
+
+    Arrays that `mapped` names are mapped read-only, once their digests are checked, and not read.
 
     Raises
     ------
@@ -102,7 +135,7 @@ def read_folder(path, kind: str) -> tuple[dict[str, np.ndarray], dict]:
     manifest = _read_manifest(path, kind)
     arrays = {}
     for name, entry in manifest["arrays"].items():
-        arrays[name] = _read_array(path, name, entry)
+        arrays[name] = _read_array(path, name, entry, name in mapped)
     return arrays, manifest["content"]
 
 
@@ -154,6 +187,8 @@ def _write_array(folder: Path, name: str, array) -> dict:
     """Write an array chunk by chunk: a large one takes no memory beside its own."""
     if not _ARRAY_NAME.fullmatch(name):
         raise StorageError(f"{name!r} cannot be the name of an array")
+    if isinstance(array, Growing):
+        return _write_growing(folder / f"{name}.npy", array)
     array = np.ascontiguousarray(array).reshape(np.shape(array))
     if array.dtype.kind not in "biuf":
         raise StorageError(
@@ -170,17 +205,39 @@ def _write_array(folder: Path, name: str, array) -> dict:
     return {"dtype": array.dtype.str, "shape": list(array.shape), "sha256": digest.hexdigest()}
 
 
+def _write_growing(file: Path, growing: Growing) -> dict:
+    dtype, length = np.dtype(growing.dtype).newbyteorder("<"), 0
+    with open(file, "w+b") as out:
+        out.write(_header(dtype, (0,)))  # its length does not depend on the shape
+        for piece in growing.pieces:
+            out.write(np.ascontiguousarray(piece, dtype))
+            length += len(piece)
+        out.seek(0)
+        out.write(_header(dtype, (length,)))
+        out.flush()
+        os.fsync(out.fileno())
+        out.seek(0)
+        digest = hashlib.file_digest(out, "sha256").hexdigest()
+    return {"dtype": dtype.str, "shape": [length], "sha256": digest}
+
+
+def _header(dtype: np.dtype, shape: tuple) -> bytes:
+    """Of a .npy file."""
+    header = io.BytesIO()
+    about = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(header, about)
+    return header.getvalue()
+
+
 def _bytes_of(array: np.ndarray) -> Iterator:
     """What `numpy.save` writes, in pieces."""
-    header = io.BytesIO()
-    np.lib.format.write_array_header_1_0(header, np.lib.format.header_data_from_array_1_0(array))
-    yield header.getvalue()
+    yield _header(array.dtype, array.shape)
     data = memoryview(array.reshape(-1).view(np.uint8))
     for first in range(0, len(data), CHUNK):
         yield data[first : first + CHUNK]
 
 
-def _read_array(folder: Path, name: str, entry: Mapping) -> np.ndarray:
+def _read_array(folder: Path, name: str, entry: Mapping, mapped: bool) -> np.ndarray:
     file = folder / f"{name}.npy"
     try:
         if not _ARRAY_NAME.fullmatch(name):
@@ -192,7 +249,7 @@ def _read_array(folder: Path, name: str, entry: Mapping) -> np.ndarray:
             if digest.hexdigest() != entry["sha256"]:
                 raise StorageError(f"{file} is damaged or cut short: its digest does not fit")
             source.seek(0)
-            array = np.load(source, allow_pickle=False)
+            array = np.load(file, "r") if mapped else np.load(source, allow_pickle=False)
     except FileNotFoundError:
         raise StorageError(f"{folder} is incomplete: {file.name} is missing") from None
     except OSError as error:

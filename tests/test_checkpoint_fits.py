@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from plugsamp.backends import Processes
 from plugsamp.chain import NonFinite
 from plugsamp.checkpoint.generations import Generations
 from plugsamp.checkpoint.lock import Lock, Locked
@@ -22,6 +23,7 @@ from plugsamp.corpus import Corpus
 from plugsamp.covariates.options import Covariates
 from plugsamp.errors import Interrupted
 from plugsamp.fitting import fit
+from plugsamp.kernels import Dense
 from plugsamp.losses.hinge import Hinge
 from plugsamp.model import Model
 from plugsamp.second_step import SecondStep
@@ -193,9 +195,7 @@ def send(number, *sweeps):
 @pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_is_granted_after_the_sweep(number, code, tmp_path):
     before = signal.getsignal(number)
-    with pytest.raises(
-        Interrupted, match=r"after 6 of 20 sweeps; the checkpoint .* holds it all"
-    ) as stop:
+    with pytest.raises(Interrupted, match=r"after 6 of 20 sweeps; the checkpoint .* holds it all") as stop:
         run(tmp_path / "c", observers=[send(number, 6)])
     assert stop.value.exit_code == code and stop.value.sweep == 6
     assert signal.getsignal(number) is before
@@ -348,9 +348,7 @@ def test_a_signal_on_a_full_disk_says_what_stands(tmp_path, monkeypatch):
         return write(path, *arguments)
 
     monkeypatch.setattr(generations, "write_folder", limited)
-    with pytest.raises(
-        Interrupted, match=r"\(No space left.*the last, of sweep 4, stands"
-    ):
+    with pytest.raises(Interrupted, match=r"\(No space left.*the last, of sweep 4, stands"):
         run(tmp_path / "c", observers=[send(signal.SIGINT, 6)])
     monkeypatch.undo()
     assert_same(run(tmp_path / "c", resume=True), run())
@@ -476,3 +474,32 @@ def test_a_signal_among_separate_chains(tmp_path, monkeypatch):
     again = run(tmp_path / "c", 8, multiclass="ovr", resume=True)
     assert len(rows) == 11 + 5 + 8
     assert again.predictor.digest == run(None, 8, multiclass="ovr").predictor.digest
+
+
+# -- elsewhere ----------------------------------------------------------------------------------------
+
+
+def in_turn(folder, counts, **options):
+    """A fit that goes on with another number of workers every few sweeps (0: in this process)."""
+    for i, workers in enumerate(counts):
+        backend = Processes(workers=workers) if workers else None
+        options |= {"resume": i > 0, "backend": backend}
+        if i == len(counts) - 1:
+            return run(folder, every=2, **options)
+        broken_off(folder, 3 * (i + 1), every=2, **options)
+
+
+def test_a_fit_that_moves_is_one_that_did_not(tmp_path):
+    options = KINDS["horseshoe and learnt priors"]
+    assert_same(in_turn(tmp_path / "c", [2, 0, 7, 1, 3, 0], **options), run(**options))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kernel", ["light_pc", "sparse_pc", "dense"])
+@pytest.mark.parametrize("kind", ["partial, warm start", "spike and slab", "covariates", "a variance"])
+@pytest.mark.parametrize("first, then", [(a, b) for a in (0, 1, 2, 3, 7) for b in (0, 1, 2, 3, 7) if a != b])
+def test_from_any_number_of_workers_to_any(first, then, kind, kernel, tmp_path):
+    if kernel == "dense":
+        kernel = Dense("partial")
+    options = KINDS[kind] | {"kernel": kernel}
+    assert_same(in_turn(tmp_path / "c", [first, then], **options), run(**options))

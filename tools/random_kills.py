@@ -21,14 +21,22 @@ import csv
 import json
 import os
 import random
+import re
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import time
+import traceback
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
+
+from plugsamp.cli import main as main_of_plugsamp
+
+#: What runs would import one by one.
+for _name in ("commands.run_fit", "commands.resume", "backends.crew", "kernels.composed", "priors.horseshoe"):
+    import_module(f"plugsamp.{_name}")
 
 #: Seconds that a run may take to end after a kill.
 GRACE = 5.0
@@ -75,17 +83,46 @@ def write_documents(path: Path, n: int) -> None:
             out.write(json.dumps({"id": str(i), "label": "abc"[label], "text": text, "split": split}) + "\n")
 
 
-def command(*arguments: str) -> list[str]:
-    return [sys.executable, "-m", "plugsamp.cli", *arguments]
+class Started:
+    """`plugsamp` with some arguments, in a session of its own, its words in a file.
 
+    Forked, not spawned: everything is imported here once.
+    """
 
-def start(folder: Path, arguments: list[str]) -> subprocess.Popen:
-    """A run in a session of its own, its words in a file."""
-    with open(folder / "said.txt", "ab") as said:
-        return subprocess.Popen(
-            command(*arguments), cwd=folder, stdout=said, stderr=said, stdin=subprocess.DEVNULL,
-            start_new_session=True,
-        )  # fmt: skip
+    def __init__(self, folder: Path, arguments: list[str]):
+        self.code: int | None = None
+        self.pid = os.fork()
+        if self.pid:
+            return
+        code = 70
+        try:
+            os.setsid()
+            os.chdir(folder)
+            said = os.open("said.txt", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+            os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+            os.dup2(said, 1)
+            os.dup2(said, 2)
+            code = main_of_plugsamp(arguments)
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(code)
+
+    def poll(self) -> int | None:
+        if self.code is None:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid:
+                self.code = os.waitstatus_to_exitcode(status)
+        return self.code
+
+    def wait(self, seconds: float = float("inf")) -> int | None:
+        """The exit code, or None if it runs on after so many seconds."""
+        end = time.monotonic() + seconds
+        while self.poll() is None and time.monotonic() < end:
+            time.sleep(0.005)
+        return self.code
 
 
 def alive(session: int) -> list[int]:
@@ -104,10 +141,12 @@ def alive(session: int) -> list[int]:
 
 
 def shared_names() -> set[str]:
+    """Names of shared memory but those with the number of a living process: others work here as well."""
     try:
-        return set(os.listdir("/dev/shm"))
+        names = os.listdir("/dev/shm")
     except OSError:
         return set()
+    return {n for n in names if not any(Path("/proc", pid).exists() for pid in re.findall(r"\d+", n))}
 
 
 def n_rows(run: Path) -> int:
@@ -143,13 +182,13 @@ def kill_at_random(process, folder: Path, draw, seconds: float, whom: str, tally
     return True
 
 
-def ends_clean(process, names: set[str], tally: Tally) -> None:
-    """Count how a run that was hit ends."""
+def ends_clean(process, run: Path, names: set[str], tally: Tally) -> None:
+    """Count how a run that was hit ends.
+
+    One whose worker is killed when nothing is left to do for it is right to be done, and to say so.
+    """
     before = time.monotonic()
-    try:
-        code = process.wait(GRACE)
-    except subprocess.TimeoutExpired:
-        code = None
+    code = process.wait(GRACE)
     while alive(process.pid) and time.monotonic() - before < GRACE:
         time.sleep(0.02)
     left = alive(process.pid)
@@ -158,7 +197,7 @@ def ends_clean(process, names: set[str], tally: Tally) -> None:
         for pid in left or [process.pid]:
             os.kill(pid, signal.SIGKILL)
         process.wait()
-    elif code == 0:
+    elif code == 0 and not (run / "metrics.json").exists():
         tally.wrong.append("a run that was hit ended with exit code 0")
     else:
         tally.ended += 1
@@ -188,7 +227,7 @@ def one_kill(folder: Path, fit: list[str], draw, seconds: float, whom: str, tall
     """A run, killed and resumed until it is done."""
     run, names = folder / "run", shared_names()
     shutil.rmtree(run, ignore_errors=True)
-    process = start(folder, [*fit, "hydra.run.dir=run"])
+    process = Started(folder, [*fit, "hydra.run.dir=run"])
     hit = kill_at_random(process, folder, draw, seconds, whom, tally)
     killed = 0
     while True:
@@ -196,13 +235,13 @@ def one_kill(folder: Path, fit: list[str], draw, seconds: float, whom: str, tall
             process.wait()
         else:
             killed += 1
-            ends_clean(process, names, tally)
+            ends_clean(process, run, names, tally)
         if (run / "metrics.json").exists():  # written last: only its words on the screen may be lacking
             break
         if any((run / "checkpoint").glob("0*-sweep-*")):
-            process = start(folder, ["resume", "run=run"])
+            process = Started(folder, ["resume", "run=run"])
         else:  # killed before there was any
-            process = start(folder, [*fit, "hydra.run.dir=run", "overwrite=true"])
+            process = Started(folder, [*fit, "hydra.run.dir=run", "overwrite=true"])
         # now and then the one that goes on is killed as well
         hit = draw.random() < 0.2 and kill_at_random(process, folder, draw, seconds / 2, whom, tally)
         tally.again += hit
@@ -233,7 +272,7 @@ def main() -> int:
         folder = Path(name)
         write_documents(folder / "documents.jsonl", given.documents)
         fit = ["fit", *OPTIONS, f"sweeps={given.sweeps}", *given.options]
-        whole = start(folder, [*fit, "hydra.run.dir=whole"])
+        whole = Started(folder, [*fit, "hydra.run.dir=whole"])
         if whole.wait() != 0:
             print((folder / "said.txt").read_text(), file=sys.stderr)
             return 1

@@ -23,7 +23,7 @@ from plugsamp.commands.command import Command
 from plugsamp.commands.settings import checked, settings_of
 from plugsamp.concentration import Concentration
 from plugsamp.covariates.options import Covariates
-from plugsamp.runfolder import CHECKPOINT, CONFIG, holds_run, write_text
+from plugsamp.runfolder import CHECKPOINT, CONFIG, clean_up, holds_run, write_text
 from plugsamp.second_step import SecondStep
 from plugsamp.starts import Start
 
@@ -161,6 +161,7 @@ def run(config: DictConfig, folder: Path, sweeping: bool = False, resume: bool =
 
     model = run_fit.check(settings, chosen)
     with Lock(folder):
+        clean_up(folder)
         if not resume:
             _make_room(folder, settings.overwrite, "hydra.sweep.dir" if sweeping else "hydra.run.dir")
         if settings.seed is None:

@@ -210,6 +210,23 @@ def _fit(settings, chosen, model, train, folder: Path, resumed) -> Fit | Separat
             if resumable:
                 message += f"\nplugsamp resume run={folder} goes on from there"
             raise Interrupted(message, interrupt.signal) from None
+        except ArithmeticError:  # it would come to the same again
+            raise
+        except Exception as error:
+            # What is wrong before a row is a mistake, unless a worker died or memory ended.
+            if trace.begun or isinstance(error, ChildProcessError | MemoryError):
+                _tell_what_stands(folder)
+            raise
+
+
+def _tell_what_stands(folder: Path) -> None:
+    """Say how a run that has failed can go on."""
+    found = [Generations(path) for path in (folder / CHECKPOINT, *folder.glob(f"{CHECKPOINT}/model-*"))]
+    if any(found):
+        log.error(
+            "the run has failed; plugsamp resume run=%s goes on from its last checkpoint once the cause is "
+            "put right", folder,
+        )  # fmt: skip
 
 
 class _Once:

@@ -6,6 +6,7 @@ import numpy as np
 
 from plugsamp.backends.arena import aligned
 from plugsamp.kernels import word_cells as _cells
+from plugsamp.tally import tally
 
 #: A row is made of a word that has more than a share of 1 / ROW of the topics.
 ROW = 8
@@ -39,7 +40,7 @@ class WordTopics:
     def __init__(self, words, n_words, n_topics, stride, narrow=16, wide=32, array=None):
         self.n_topics, self.stride = n_topics, stride
         self.bits = int(n_topics).bit_length()  # one value is left for the padding
-        frequency = np.bincount(words, minlength=n_words)
+        frequency = tally(words, n_words)
         array = array or (lambda name, size, dtype: aligned(size, dtype))
         self.lists = array("sparse.lists", max(n_words, 1) * WORD.itemsize, np.uint8).view(WORD)
         lists = self.lists[:n_words]

@@ -10,6 +10,8 @@ from plugsamp.topics.cells cimport Block, Cells, lowest_bit, nth_topic
 
 import numpy as np
 
+from plugsamp.tally import tally
+
 cdef enum:
     SELDOM = 8          # words with fewer tokens are drawn by adding up their cells
 cdef float BACKGROUND = 1.0 / 1024
@@ -42,7 +44,7 @@ cdef class WordLazyProposal(Proposal):
     def attach(self, state):
         self.lazy = state.lazy
         self.cells = <const Cells*><size_t>state.lazy.address
-        self.tokens = np.bincount(state.words, minlength=state.n_words).astype(np.int32)
+        self.tokens = tally(state.words, state.n_words).astype(np.int32)
         arena, n_words = state.arena, max(state.n_words, 1)
         self.held_rows = arena.array("word_lazy.rows", n_words * (sizeof(Row) // 8), np.uint64)
         self.rows = <Row*>&self.held_rows[0]

@@ -17,6 +17,7 @@ __getattr__, __dir__, __all__ = attach(
         "MatrixMarket": "plugsamp.readers.matrix_market",
         "Reader": "plugsamp.readers.base",
         "Split": "plugsamp.readers.base",
+        "Store": "plugsamp.readers.store",
         "SvmLight": "plugsamp.readers.svmlight",
         "Table": "plugsamp.readers.csv",
     },

@@ -16,13 +16,15 @@ import numpy as np
 from plugsamp.corpus import Corpus
 from plugsamp.errors import InputError
 
-#: Format -> module, whose `write(corpus, target)` does the work.
+#: Format -> module, whose `write(corpus, target)` does the work. Its KEEPS names what it keeps beside words,
+#: ids and responses; FOLDER says that it makes a folder.
 FORMATS = {
     "jsonl": "plugsamp.writers.jsonl",
     "ldac": "plugsamp.writers.ldac",
     "mallet": "plugsamp.writers.mallet",
     "mm": "plugsamp.writers.matrix_market",
     "npz": "plugsamp.writers.npz",
+    "store": "plugsamp.writers.store",
     "svmlight": "plugsamp.writers.svmlight",
     "uci": "plugsamp.writers.uci",
 }
@@ -154,26 +156,26 @@ def write(corpus: Corpus, path, to: str, overwrite: bool = False) -> Written:
     """
     if to not in FORMATS:
         raise InputError(f"there is no writer {to!r}; formats are {', '.join(FORMATS)}")
-    writer: Callable[[Corpus, Target], Written] = import_module(FORMATS[to]).write
+    module = import_module(FORMATS[to])
+    writer: Callable[[Corpus, Target], Written] = module.write
     target = Target(path, overwrite)
-    if target.path.is_dir():
+    if target.path.is_dir() and not getattr(module, "FOLDER", False):
         raise InputError("this is a folder, the name of a file is needed", file=target.path)
     if not target.path.absolute().parent.is_dir():
         raise InputError("there is no such folder", file=target.path.parent)
     try:
         written = writer(corpus, target)
-        written.files = target.finish()
+        written.files += target.finish()
     finally:
         target.abandon()
-    for name, there in (
-        ("covariates", corpus.covariates is not None),
-        ("columns " + ", ".join(corpus.fields), bool(corpus.fields)),
-        ("weights of documents", corpus.weights is not None),
+    kept = getattr(module, "KEEPS", ())
+    for part, name, there in (
+        ("covariates", "covariates", corpus.covariates is not None),
+        ("fields", "columns " + ", ".join(corpus.fields), bool(corpus.fields)),
+        ("weights", "weights of documents", corpus.weights is not None),
     ):
-        if there and to != "jsonl":
+        if there and part not in kept:
             written.left_out.append(name)
-    if to == "jsonl" and corpus.covariates is not None:
-        written.left_out.append("covariates")
     return written
 
 

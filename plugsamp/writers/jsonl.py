@@ -9,6 +9,8 @@ import numpy as np
 from plugsamp.writers import Target, Written, unused
 from plugsamp.writers.ldac import rows
 
+KEEPS = ("fields", "weights")
+
 
 def write(corpus, target: Target) -> Written:
     options: dict[str, object] = {"min_df": 1}

@@ -145,6 +145,17 @@ def test_killed_while_it_is_evaluated(documents, whole, run, monkeypatch):
     assert_same(folder, documents / "run")
 
 
+def test_what_a_killed_run_left_half_written_is_taken_away(documents, run):
+    assert run("corpus.path=d.jsonl") == 0
+    for name in (".model-5rbn8b2n", ".model-old-ab_0123z"):
+        (documents / "run" / name).mkdir()
+        (documents / "run" / name / "phi.npy").write_bytes(b"half")
+    (documents / "run/.topics.txt.part").write_text("half")
+    (documents / "run/.mine").mkdir()
+    assert main(["resume", "run=run", "sweeps=10"]) == 0
+    assert {p.name for p in (documents / "run").glob(".*")} - {".lock"} == {".hydra", ".mine"}
+
+
 def command(*arguments):
     return [sys.executable, "-m", "plugsamp.cli", *arguments]
 

@@ -6,11 +6,14 @@ from tools.reproduce import (
     fastlda,
     fastlda_checks,
     films,
+    groups,
     lightmed,
     logistic,
     partial,
     partial_priors,
 )
 
-MODULES = (lightmed, compositions, partial, partial_priors, fastlda, fastlda_checks, logistic, dolda, films)
+MODULES = (
+    lightmed, compositions, partial, partial_priors, groups, fastlda, fastlda_checks, logistic, dolda, films,
+)  # fmt: skip
 STUDIES = {study.name: study for module in MODULES for study in module.STUDIES}
