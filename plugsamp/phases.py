@@ -10,6 +10,7 @@ import numpy as np
 
 from plugsamp.adlda import Division, chosen_scheme
 from plugsamp.backends.arena import Arena
+from plugsamp.diagnostics import log_documents
 from plugsamp.dispatch import load
 from plugsamp.kernels.base import BlockReport
 from plugsamp.random.draws import Purpose, stream, stream_key
@@ -21,6 +22,9 @@ _dirichlet = load("plugsamp.topics.dirichlet")
 
 #: Words whose topic probabilities are drawn as one piece.
 WORDS = 512
+
+#: Counts of a word in a topic from 1 to here are counted by how often they occur.
+TIMES = 256
 
 
 def document_blocks(offsets: np.ndarray) -> np.ndarray:
@@ -73,6 +77,8 @@ class Phases:
         #: Of each block of words, sums of what was drawn and counted, in one row.
         shape = (self.n_word_blocks, state.n_topics)
         self.drawn, self.counted = arena.array("drawn", shape, float), arena.array("counted", shape, np.int64)
+        #: Of each block of words, how often each n_kw occurs.
+        self.times = arena.array("times", (self.n_word_blocks, TIMES), np.int64)
         #: What turns draws of phi into probabilities, set between their drawing and their scaling.
         self.phi_factor = arena.array("phi_factor", state.stride, np.float32)
         self.division = None
@@ -236,6 +242,21 @@ class Phases:
             state.unread_counts[0], state.beta, first, last, state.n_topics, state.phi, self.drawn[block],
             key, state.masked,
         )  # fmt: skip
+
+    def cells(self, sweep: int, block: int) -> np.ndarray:
+        """How often each n_kw occurs in a block of words, in `times`; those from `TIMES` on are returned."""
+        first, last = self._words(block)
+        return self.state.count_cells(first, last, self.times[block], self.counted[block])
+
+    def log_parts(self, sweep: int, block: int) -> tuple[float, float]:
+        """What a block of documents adds to the log joint: log B(n_d + alpha)/B(alpha), and log psi."""
+        state, (first, last) = self.state, self._documents(block)
+        lengths = np.diff(state.offsets[first : last + 1])
+        counted = log_documents(*state.doc_topic(first, last), lengths, state.alpha_prior)
+        if not state.n_outputs:
+            return counted, 0.0
+        f, rows = self._predictor(block)
+        return counted, self.responses.log_psi(f, rows)
 
     def scale_phi(self, sweep: int, block: int) -> None:
         """Multiply the draws of a block of words by `phi_factor`."""

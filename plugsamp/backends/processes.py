@@ -170,6 +170,11 @@ class InProcesses(Work):
                 results[piece] = result
         return results
 
+    def look(self, phase: str, sweep: int, n: int) -> list:
+        if self._ready:
+            return self.run(phase, sweep, n)
+        return self.phases.run(phase, sweep, range(n), {})
+
     @property
     def pids(self) -> list[int | None]:
         """Of the workers; empty where there are none."""
