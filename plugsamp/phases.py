@@ -16,6 +16,7 @@ from plugsamp.kernels.base import BlockReport
 from plugsamp.random.draws import Purpose, stream, stream_key
 from plugsamp.responses import Responses
 from plugsamp.state import PAD
+from plugsamp.weight_step import Features
 from plugsamp.weights import GROUP, update_outputs
 
 _dirichlet = load("plugsamp.topics.dirichlet")
@@ -81,6 +82,7 @@ class Phases:
         self.times = arena.array("times", (self.n_word_blocks, TIMES), np.int64)
         #: What turns draws of phi into probabilities, set between their drawing and their scaling.
         self.phi_factor = arena.array("phi_factor", state.stride, np.float32)
+        self.features = Features(state, self.n_document_blocks) if state.n_outputs else None
         self.division = None
         self._join()
         if min(groups, self.n_document_blocks) > 1:
@@ -266,13 +268,27 @@ class Phases:
             return
         _dirichlet.scale_rows(self.state.phi, self.phi_factor, first, last)
 
+    def feature_rows(self, sweep: int, block: int) -> None:
+        """Topic proportions of a block of documents."""
+        self.features.rows(self.given["topics"], block, *self._documents(block))
+
+    def feature_columns(self, sweep: int, block: int) -> None:
+        """The same, by column."""
+        self.features.columns(self.given["topics"], block, *self._documents(block))
+
+    def grams(self, sweep: int, piece: int) -> None:
+        """Some rows of the Gram matrices of a group of outputs."""
+        self.given["grams"].fill(self.given["design"], self.state.kappa, self.state.omega, piece)
+
     def outputs(self, sweep: int, group: int) -> None:
         """Weights, then shrinkage, of a group of outputs."""
         state, prior = self.state, self.model.weights
         outputs = range(group * GROUP, min((group + 1) * GROUP, state.n_outputs))
+        grams = self.given.get("grams")
         update_outputs(
             self.given["design"], state.kappa, state.omega, state.eta, outputs, prior, self.prior_state,
             self.columns, self.seed, sweep, method=self.method, passes=self.passes,
+            grams=None if grams is None else grams.of(group),
         )  # fmt: skip
         for c in outputs:
             rng = stream(self.seed, Purpose.SHRINKAGE, sweep, c)

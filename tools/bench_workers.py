@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import heapq
+import resource
 import statistics
 import time
 import warnings
@@ -58,7 +59,7 @@ class Meter:
     """Takes the time of a chain's parts: phases, and what the parent does between them."""
 
     #: What of the parent's work is named.
-    SECTIONS = ("_design", "_spread_weights", "_draw_loss_parameters")
+    SECTIONS = ("_draw_weights", "_draw_phi", "_spread_weights", "_draw_loss_parameters")
 
     def __init__(self, chain):
         self.chain, self.serial = chain, not hasattr(chain.work, "pids")
@@ -129,7 +130,7 @@ def makespan(times, n: int) -> float:
     return max(free)
 
 
-def bounds(serial: Meter, parallel: Meter, numbers, grouped: bool):
+def bounds(serial: Meter, parallel: Meter, numbers):
     """By number of workers: serial CPU seconds over those of the parent and of its slowest worker."""
     n_serial, n_parallel = sum(serial.sweeps), sum(parallel.sweeps)
     whole = serial.total[0] / n_serial
@@ -139,14 +140,13 @@ def bounds(serial: Meter, parallel: Meter, numbers, grouped: bool):
     for (phase, piece), times in serial.pieces.items():
         phases[phase][piece] = sum(times) / n_serial
     sampled = sum(sum(p.values()) for p in phases.values())
-    # blocks of documents are timed in the serial chain, and in groups of them the worked-on balance is even
     stretch = worked / sampled
     spans = {}
     for n in numbers:
         spans[n] = sum(
             max(makespan([p[i] for i in sorted(p)], n), sum(p.values()) / n) for p in phases.values()
         )
-    return whole, parent, worked, stretch, {n: whole / (parent + stretch * s) for n, s in spans.items()}, phases
+    return whole, parent, worked, stretch, {n: whole / (parent + stretch * s) for n, s in spans.items()}
 
 
 @contextmanager
@@ -173,7 +173,9 @@ def speed(name: str, data, given) -> None:
     n_topics, loss, kernel = CASES[name]
     with chains(data, n_topics, loss, kernel, (given.workers, given.many)) as meters:
         outputs = meters[0].chain.state.n_outputs
-        print(f"\n{name}: {kernel!r}, K={n_topics}, {outputs} outputs, N={data.n_tokens:,}, V={data.n_words:,}")
+        print(
+            f"\n{name}: {kernel!r}, K={n_topics}, {outputs} outputs, N={data.n_tokens:,}, V={data.n_words:,}"
+        )
         for meter in meters.values():
             meter.sweep(2, given.trace)
             meter.clear()
@@ -185,12 +187,11 @@ def speed(name: str, data, given) -> None:
         few, many = given.workers, given.many
         print(f"  wall, serial / {few} workers: {ratio(walls[0], walls[few])}")
         print(f"  wall, {many} workers / {few}: {ratio(walls[many], walls[few])}")
-        whole, parent, worked, stretch, bound, phases = bounds(
-            meters[0], meters[few], BOUNDS, meters[few].chain.phases.division is not None
-        )
+        whole, parent, worked, stretch, bound = bounds(meters[0], meters[few], BOUNDS)
         print(
             f"  CPU ms a sweep: serial {1e3 * whole:.1f}; {few} workers: parent {1e3 * parent:.1f} "
-            f"({parent / (parent + worked):.1%} of all), workers {1e3 * worked:.1f} ({stretch:.2f} x the pieces)"
+            f"({parent / (parent + worked):.1%} of all), workers "
+            f"{1e3 * worked:.1f} ({stretch:.2f} x the pieces)"
         )
         m = meters[many]
         total = sum(m.total) / sum(m.sweeps)
@@ -205,12 +206,17 @@ def speed(name: str, data, given) -> None:
             pieces = [t for (p, _), t in here.pieces.items() if p == part]
             largest = max((statistics.median(t) for t in pieces), default=0.0)
             print(
-                f"  {part:20} {len(pieces) or '':>6} {1e3 * here.parent[part] / one:10.2f} {1e3 * largest:8.2f} "
-                f"{1e3 * there.parent[part] / two:10.2f} {1e3 * there.workers[part] / two:11.2f} "
-                f"{1e3 * there.wall[part] / two:8.2f}"
+                f"  {part:20} {len(pieces) or '':>6} {1e3 * here.parent[part] / one:10.2f} "
+                f"{1e3 * largest:8.2f} {1e3 * there.parent[part] / two:10.2f} "
+                f"{1e3 * there.workers[part] / two:11.2f} {1e3 * there.wall[part] / two:8.2f}"
             )
         rest = [(m.total[0] - sum(m.parent.values())) / sum(m.sweeps) for m in (meters[0], meters[few])]
         print(f"  {'the rest':20} {'':6} {1e3 * rest[0]:10.2f} {'':8} {1e3 * rest[1]:10.2f}", flush=True)
+
+
+def spread(values) -> str:
+    low, middle, high = statistics.quantiles(values, n=4)
+    return f"{middle:.2f} ({low:.2f}, {high:.2f})"
 
 
 def overhead(given) -> None:
@@ -221,26 +227,43 @@ def overhead(given) -> None:
         serial = ps.Chain(data, model, kernel).run(5)
         with ps.Chain(data, model, kernel, backend=ps.backends.Processes(workers=1)) as one:
             one.run(5)
-            more = []
-            for _ in range(10 * given.pairs):
-                a, b = next(serial.sweeps(1)).seconds, next(one.sweeps(1)).seconds
-                more.append(b - a)
-            cut = statistics.quantiles(more, n=4)
-        print(f"overhead, 500 documents, {loss}: {1e3 * cut[1]:.2f} ms a sweep (quartiles {1e3 * cut[0]:.2f}, {1e3 * cut[2]:.2f})")
+            more, cpu = [], []
+            for _ in range(20 * given.pairs):
+                marks = [time.process_time()]
+                a = next(serial.sweeps(1)).seconds
+                marks.append(time.process_time())
+                before = cpu_of(one.work.pids).sum()
+                b = next(one.sweeps(1)).seconds
+                after = cpu_of(one.work.pids).sum()
+                marks.append(time.process_time())
+                more.append(1e3 * (b - a))
+                cpu.append(1e3 * (after - before + marks[2] - 2 * marks[1] + marks[0]))
+        print(f"overhead, 500 documents, {loss}, ms a sweep: wall {spread(more)}, CPU {spread(cpu)}")
+
+
+def spent() -> float:
+    """CPU seconds of this process and of its children that have ended."""
+    return sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
 
 
 def startup(data, given) -> None:
     """From nothing to workers that know the chain, less the making of the chain itself."""
     model = ps.Model(100, loss="none")
     for n in (given.workers, given.many):
-        more = []
+        more, cpu = [], []
         for _ in range(given.pairs):
-            start = time.perf_counter()
+            marks = [(time.perf_counter(), spent())]
             ps.Chain(data, model, "sparse_pc")
-            middle = time.perf_counter()
+            marks.append((time.perf_counter(), spent()))
             ps.Chain(data, model, "sparse_pc", backend=ps.backends.Processes(workers=n)).close()
-            more.append(time.perf_counter() - middle - (middle - start))
-        print(f"start-up and end of {n} workers: {statistics.median(more):.2f} s ({min(more):.2f}-{max(more):.2f})")
+            marks.append((time.perf_counter(), spent()))
+            wall, used = np.diff(marks, axis=0).T
+            more.append(wall[1] - wall[0])
+            cpu.append(used[1] - used[0])
+        print(
+            f"start-up and end of {n} workers, s: wall {statistics.median(more):.2f} ({min(more):.2f}-"
+            f"{max(more):.2f}), CPU {statistics.median(cpu):.2f} of all processes"
+        )
 
 
 def main() -> None:
@@ -248,7 +271,9 @@ def main() -> None:
     parser.add_argument("--data")
     parser.add_argument("--cases", nargs="+", default=list(CASES), choices=list(CASES))
     parser.add_argument("--parts", nargs="+", default=["speed", "overhead", "startup"])
-    parser.add_argument("--no-trace", dest="trace", action="store_false", help="sweeps alone, without log joint")
+    parser.add_argument(
+        "--no-trace", dest="trace", action="store_false", help="sweeps alone, without log joint"
+    )
     for name, default in (("pairs", 5), ("sweeps", 3), ("workers", 2), ("many", 16)):
         parser.add_argument(f"--{name}", type=int, default=default)
     given = parser.parse_args()

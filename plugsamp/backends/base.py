@@ -18,6 +18,8 @@ class Work(ABC):
     """
 
     arena: Arena
+    #: How many pieces can be worked on at the same time.
+    workers: int = 1
     #: Groups of documents to work on at once though the kernel is collapsed, and how (`plugsamp.adlda`).
     groups: int = 1
     scheme: str = "auto"

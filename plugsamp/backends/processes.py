@@ -91,7 +91,8 @@ class InProcesses(Work):
 
     def __init__(self, n: int, folder: str | None, groups: int = 1, scheme: str = "auto"):
         self.groups, self.scheme = groups, scheme
-        self.n, self.arena = n, SharedArena(folder)
+        self.n = self.workers = n
+        self.arena = SharedArena(folder)
         self._pieces = self.arena.array("pieces", 8, "int64")
         self._crew = self._failed = self.phases = None
         self._ready = self._here = False

@@ -226,12 +226,15 @@ INTERRUPTED = """
 
 def test_an_interrupt_leaves_a_chain_that_can_go_on(site, tmp_path):
     """Interrupts are for a process of their own: a late one must not reach the test run."""
-    after = INTERRUPTED.format(folder=str(tmp_path / "marks"), times=1) + """
+    after = (
+        INTERRUPTED.format(folder=str(tmp_path / "marks"), times=1)
+        + """
     done = chain.sweep
     assert chain.run(2).sweep == done + 2
     chain.close()
     print("went on")
     """
+    )
     process, _ = script(site, tmp_path, "nap", after=after)
     assert process.communicate(timeout=PATIENCE) == ("went on\n", "")
     assert gone_within(PATIENCE, process.pid)
