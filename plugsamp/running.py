@@ -90,10 +90,10 @@ class Run:
             self.kept.clear()
             needless = set()
         if needless or lacking - {self.sweep}:
+            so_far = f"the draws of sweeps {_listed(self.kept)} stay" if self.kept else "no draw is kept yet"
             log.warning(
-                "the draws of sweeps %s stay; a run of %d sweeps from the start would keep %s",
-                _listed(self.kept), max(wanted), _listed(wanted),
-            )  # fmt: skip
+                "%s; a run of %d sweeps from the start would keep %s", so_far, max(wanted), _listed(wanted)
+            )
         if self.sweep in due and self.sweep not in self.kept:
             self.keep()
 

@@ -30,6 +30,32 @@ def test_a_study_runs(name, tmp_path):
     assert (tmp_path / f"{name}.png").stat().st_size > 5_000
 
 
+def test_claims_are_printed_from_what_runs_have_left(tmp_path, capsys):
+    assert main(["logistic_parts", "pclda_priors", "--smoke", "--out", str(tmp_path)]) == 0
+    drawn = (tmp_path / "pclda_priors.md").read_text()
+    assert drawn.startswith("| paper | says | here |") and "001 fig. 4.1" in drawn
+    with open(tmp_path / "pclda_priors.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    for row in rows:  # as if the partially collapsed kernel were the slower one where the paper says so
+        least = row["alpha"] == "0.1" and row["beta"] == "0.01"
+        row["ns_token"] = "100" if row["kernel"] == "sparse LDA" else "150" if least else "50"
+    with open(tmp_path / "pclda_priors.csv", "w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    (tmp_path / "pclda_priors.md").unlink()
+    capsys.readouterr()
+    assert main(["--claims", "--redraw", "pclda_priors", "--out", str(tmp_path)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 4 and all(line.endswith("| agrees |") for line in lines[2:])
+    assert "alpha 0.1, beta 0.01: 1.50" in (tmp_path / "pclda_priors.md").read_text()
+    assert main(["--claims", "--out", str(tmp_path)]) == 0
+    assert "003 table 1" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        main(["--claims", "spike_slab", "--out", str(tmp_path)])
+    assert "no study of these" in capsys.readouterr().err
+
+
 def test_names_are_listed_and_checked(tmp_path, capsys):
     assert main(["--list"]) == 0
     listed = capsys.readouterr().out

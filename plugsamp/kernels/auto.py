@@ -8,17 +8,23 @@ from plugsamp.kernels.dense import Dense
 from plugsamp.kernels.presets import SparsePCLDA
 from plugsamp.kernels.sparse import SparseLDA
 
-#: Topics up to which the dense kernel is the quickest to the same accuracy; with the topics a variable it has
-#: no exponentials to share and gives way earlier.
-DENSE, DENSE_PARTIAL = 256, 100
+#: Topics up to which the dense kernel is the quickest to the same log joint on real documents
+#: (`tools/kernel_choice.py`; nothing larger was measured): with responses, where outputs count too; and
+#: without, where the topics are a variable.
+DENSE, DENSE_PLAIN = 1200, 1000
+
+#: Outputs a token of a document at which the dense kernel takes twice the time: for each topic that a
+#: document meets it makes a row of K sums over outputs, and short documents do not get to use it again.
+OUTPUTS = 5.0
 
 
 class Auto(Kernel):
     """The quickest exact kernel for the model and the corpus, as measured (README, Kernels).
 
-    Without responses SparseLDA, or sparse PC-LDA where the topics are a variable. With responses the dense
-    kernel up to some hundred topics, and the composed one beyond. The chain, the log and metrics.json say
-    which it is.
+    Without responses SparseLDA; where the topics are a variable the dense kernel up to a thousand of them,
+    and sparse PC-LDA beyond. With responses the dense kernel up to a thousand topics, fewer where documents
+    are short and outputs many, and the composed one beyond. The chain, the log and metrics.json say which it
+    is.
 
     Parameters
     ----------
@@ -38,8 +44,11 @@ class Auto(Kernel):
         if collapse == "auto":
             collapse = "partial" if model.topics.needs_phi or parallel else "full"
         if not n_outputs:
-            return SparsePCLDA() if collapse == "partial" else SparseLDA()
-        if model.n_topics <= (DENSE_PARTIAL if collapse == "partial" else DENSE):
+            if collapse == "full":
+                return SparseLDA()
+            return Dense(collapse) if model.n_topics <= DENSE_PLAIN else SparsePCLDA()
+        length = max(corpus.n_tokens, 1) / corpus.n_documents
+        if model.n_topics * (1.0 + n_outputs / (OUTPUTS * length)) <= DENSE:
             return Dense(collapse)
         return ComposedMH(collapse=collapse)
 

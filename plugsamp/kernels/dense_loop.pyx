@@ -9,7 +9,9 @@ no loop over outputs a token. Three forms of it, by what a document's scores are
 
 - PRODUCT, nearly always: exp(S) · exp(G_o), both kept, so that there is no exp a token either;
 - SUM, where that product could leave the range of floats: exp(S + G_o) a token;
-- DOUBLE, where scores are so large that floats lack the digits (short documents under a high cost).
+- DOUBLE, where scores are so large that floats lack the digits (short documents under a high cost): S and G_o
+  in double, and an exp a token of what is left of them below the largest. By logarithms throughout where even
+  that leaves next to nothing (Φ's own cells can be that small).
 """
 from libc.math cimport exp, log
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t
@@ -24,6 +26,7 @@ cdef enum:
     REFRESH = 64        # moves between two fresh S, at most
     PRODUCT, SUM, DOUBLE
 cdef float PRODUCT_RANGE = 40, SUM_RANGE = 1000
+cdef float NOTHING = 1e-25      # a sum of weights below which their digits are not trusted
 
 cdef struct Work:
     # one document's working set, K padded to `stride`
@@ -38,7 +41,9 @@ cdef struct Work:
     float* exp_rows     # exp(G_o)
     float* scores       # S
     double* log_weight
-    double* s64         # S in double, for the logarithmic path
+    double* s64         # S in double
+    double* rows64      # G_o in double
+    int32_t* stamp64
     int32_t* stamp      # the document for which rows[o] was made
     float* coefficient  # ω_dc η_oc / N_d² of one topic o
     float top           # the largest S
@@ -138,28 +143,67 @@ cdef void fill_xi(Work* q, int form) noexcept nogil:
         l_store(q.xi + g, l_mul(x, l_mul(l_load(q.a + g), l_load(q.inverse + g))))
 
 
-cdef void fill_logarithms(Work* q, const float* eta_c) noexcept nogil:
-    """S in double, for the logarithmic path."""
+cdef void fill_double(Work* q, const float* eta_c) noexcept nogil:
+    """S in double."""
     cdef int k, c
-    cdef double e, s
-    for k in range(q.n_topics):
-        s = 0
-        for c in range(q.n_outputs):
-            e = eta_c[c * q.stride + k]
-            s += e * (q.r64[c] - 0.5 * q.quadratic[c] * e)
-        q.s64[k] = s
-
-
-cdef double coupling(Work* q, const float* eta_c, int o, int k) noexcept nogil:
-    cdef int c
-    cdef double s = 0
+    cdef double e, linear, half
+    for k in range(q.stride):
+        q.s64[k] = 0
     for c in range(q.n_outputs):
-        s += <double>q.quadratic[c] * eta_c[c * q.stride + o] * eta_c[c * q.stride + k]
-    return s
+        linear, half = q.r64[c], 0.5 * q.quadratic[c]
+        for k in range(q.stride):
+            e = eta_c[c * q.stride + k]
+            q.s64[k] += e * (linear - half * e)
 
 
-cdef lf weigh_logarithms(Work* q, const float* eta_c, const int32_t* n, const float* phi, float beta,
-                         int o) noexcept nogil:
+cdef const double* row_in_double(Work* q, int o, const float* eta_c, int32_t stamp) noexcept nogil:
+    """G_o in double, made where the document has none yet."""
+    cdef int k, c
+    cdef double coefficient
+    cdef double* row = q.rows64 + <size_t>o * q.stride
+    if q.stamp64[o] == stamp:
+        return row
+    q.stamp64[o] = stamp
+    for k in range(q.stride):
+        row[k] = 0
+    for c in range(q.n_outputs):
+        coefficient = <double>q.quadratic[c] * eta_c[c * q.stride + o]
+        for k in range(q.stride):
+            row[k] += coefficient * eta_c[c * q.stride + k]
+    return row
+
+
+cdef double shift_double(Work* q, const double* out_row, const double* in_row) noexcept nogil:
+    """S in double after a token of one topic went out and one of another came in; returns its spread."""
+    cdef int k
+    cdef double s, top = -1e300, low = 1e300
+    for k in range(q.n_topics):
+        s = q.s64[k] + out_row[k] - in_row[k]
+        top = s if s > top else top
+        low = s if s < low else low
+        q.s64[k] = s
+    return top - low
+
+
+cdef lf weigh_double(Work* q, const double* row, const int32_t* n, const float* phi, float beta) noexcept nogil:
+    """The weights of one token in DOUBLE form; token i is out of xi and n."""
+    cdef int k, g
+    cdef double s, top = -1e300
+    cdef lf acc = l_set(0), w, b = l_set(beta)
+    for k in range(q.n_topics):
+        s = q.s64[k] + row[k]
+        top = s if s > top else top
+        q.log_weight[k] = s
+    for k in range(q.n_topics):
+        q.w[k] = <float>max(q.log_weight[k] - top, -1e30)
+    for g in range(0, q.stride, 16):
+        w = l_mul(l_mul(l_exp(l_load(q.w + g)), l_load(q.xi + g)), factor(n, phi, b, g))
+        l_store(q.w + g, w)
+        acc = l_add(acc, w)
+    return acc
+
+
+cdef lf weigh_logarithms(Work* q, const double* row, const int32_t* n, const float* phi, float beta) noexcept nogil:
     """The weights of one token, its largest 1, by logarithms; token i is out of a, n and inverse."""
     cdef int k, g
     cdef double top = -1e300, g_kw
@@ -167,7 +211,9 @@ cdef lf weigh_logarithms(Work* q, const float* eta_c, const int32_t* n, const fl
     for k in range(q.n_topics):
         g_kw = phi[k] if phi != NULL else (n[k] + beta) * <double>q.inverse[k]
         if g_kw > 0:
-            q.log_weight[k] = log(q.a[k] * g_kw) + q.s64[k] + coupling(q, eta_c, o, k)
+            q.log_weight[k] = log(q.a[k] * g_kw)
+            if row != NULL:
+                q.log_weight[k] += q.s64[k] + row[k]
         else:
             q.log_weight[k] = -1e300
         top = max(top, q.log_weight[k])
@@ -248,13 +294,14 @@ def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t la
     cdef const float* row = NULL
     cdef const float* exp_row = NULL
     cdef const float* column = NULL
+    cdef const double* row64 = NULL
     cdef int32_t* n = NULL
     cdef const double* kd = NULL
     cdef const double* od = NULL
     cdef const double* fd = NULL
     cdef lf acc
     cdef Stream stream
-    cdef double total
+    cdef double total, spread
     memset(&q, 0, sizeof(q))
     q.stride = <int>alpha.shape[0]
     q.n_outputs = <int>eta_c.shape[0]
@@ -277,6 +324,9 @@ def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t la
         failed = failed or q.rows == NULL or q.exp_rows == NULL
         q.coefficient = <float*>room(q.n_outputs, 4, &failed)
         q.stamp = <int32_t*>room(q.stride, 4, &failed)
+        q.rows64 = <double*>malloc(<size_t>q.stride * q.stride * 8)     # no memory yet: few documents need it
+        failed = failed or q.rows64 == NULL
+        q.stamp64 = <int32_t*>room(q.stride, 4, &failed)
         q.r64 = <double*>room(q.n_outputs, 8, &failed)
         q.linear = <float*>room(q.n_outputs, 4, &failed)
         q.quadratic = <float*>room(q.n_outputs, 4, &failed)
@@ -308,7 +358,7 @@ def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t la
                     fd = &offset[d - first, 0]
                     form = fill_scores(&q, eta, kd, od, fd, length)
                     if form == DOUBLE:
-                        fill_logarithms(&q, eta)
+                        fill_double(&q, eta)
                 fill_xi(&q, form)
                 moves = 0
                 for i in range(here, until):
@@ -336,7 +386,10 @@ def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t la
                     q.xi[o] = q.a[o] * q.inverse[o] * q.x[o]
                     if form == DOUBLE:
                         doubles += 1
-                        acc = weigh_logarithms(&q, eta, n, column, beta[words[i]], o)
+                        row64 = row_in_double(&q, o, eta, stamp)
+                        acc = weigh_double(&q, row64, n, column, beta[words[i]])
+                        if not l_sum(acc) > NOTHING:
+                            acc = weigh_logarithms(&q, row64, n, column, beta[words[i]])
                     elif not responses:
                         acc = weigh(&q, NULL, n, column, beta[words[i]])
                     else:
@@ -362,10 +415,12 @@ def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t la
                             if responses:
                                 q.n[o] += 1
                                 fill_scores(&q, eta, kd, od, fd, length)
-                                fill_logarithms(&q, eta)
+                                fill_double(&q, eta)
                                 q.n[o] -= 1
-                                form = DOUBLE       # for the rest of the document, until a move makes S anew
-                            acc = weigh_logarithms(&q, eta, n, column, beta[words[i]], o)
+                                row64 = row_in_double(&q, o, eta, stamp)
+                                form = DOUBLE       # until the scores are near each other again
+                                fill_xi(&q, form)
+                            acc = weigh_logarithms(&q, row64, n, column, beta[words[i]])
                             t = l_choose(q.w, q.stride, acc, u)
                             t = o if t < 0 else t
                     q.n[t] += 1
@@ -379,17 +434,24 @@ def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t la
                         moves += 1
                         z[i] = <uint16_t>t
                         if responses:
-                            if form == DOUBLE or moves >= REFRESH:
+                            if form == DOUBLE:
+                                spread = shift_double(&q, row64, row_in_double(&q, t, eta, stamp))
+                                if moves >= REFRESH or (spread < SUM_RANGE and q.step < SUM_RANGE):
+                                    moves = 0
+                                    form = fill_scores(&q, eta, kd, od, fd, length)
+                                    if form == DOUBLE:
+                                        fill_double(&q, eta)
+                            elif moves >= REFRESH:
                                 moves = 0
                                 form = fill_scores(&q, eta, kd, od, fd, length)
                                 if form == DOUBLE:
-                                    fill_logarithms(&q, eta)
+                                    fill_double(&q, eta)
                             else:
                                 fill_row(&q, t, eta, stamp)
                                 form = shift_scores(&q, row, q.rows + <size_t>t * q.stride)
                                 if form == DOUBLE:
                                     fill_scores(&q, eta, kd, od, fd, length)
-                                    fill_logarithms(&q, eta)
+                                    fill_double(&q, eta)
                             fill_xi(&q, form)
                             continue
                     q.xi[t] = q.a[t] * q.inverse[t] * q.x[t]
@@ -397,6 +459,6 @@ def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t la
         for pointer in (<size_t>q.n, <size_t>q.a, <size_t>q.x, <size_t>q.xi, <size_t>q.inverse, <size_t>q.w, <size_t>q.scores,
                         <size_t>q.log_weight, <size_t>q.rows, <size_t>q.exp_rows, <size_t>q.stamp, <size_t>q.s64,
                         <size_t>q.coefficient,
-                        <size_t>q.r64, <size_t>q.linear, <size_t>q.quadratic):
+                        <size_t>q.r64, <size_t>q.linear, <size_t>q.quadratic, <size_t>q.rows64, <size_t>q.stamp64):
             free(<void*><size_t>pointer)
     return moved, sums, doubles

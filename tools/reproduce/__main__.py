@@ -1,10 +1,14 @@
 """Tables and figures of the papers, made again.
 
-python -m tools.reproduce NAME ... [--out FOLDER] [--data DIR] [--smoke] [--seed N]
+python -m tools.reproduce NAME ... [--out FOLDER] [--data DIR] [--tokens N] [--smoke] [--seed N]
 python -m tools.reproduce --list
+python -m tools.reproduce --claims [NAME ...] [--out FOLDER]
+python -m tools.reproduce --redraw [NAME ...] [--out FOLDER]
 
-Each study writes NAME.csv and NAME.png into FOLDER (reproduced/ by default). Without --data, the folder of
-public corpora, its corpora are simulated; --smoke makes everything tiny. `all` runs every study.
+Each study writes NAME.csv, NAME.png and NAME.md (what the paper says, and what came out) into FOLDER
+(reproduced/ by default). Without --data, the folder of public corpora, its corpora are simulated; --smoke
+makes everything tiny. `all` runs every study. --claims prints the claims of every study that has left its CSV
+in FOLDER, and --redraw makes pictures and claims anew from the CSVs; both run nothing.
 """
 
 from __future__ import annotations
@@ -15,6 +19,7 @@ import time
 from pathlib import Path
 
 from tools.reproduce import STUDIES
+from tools.reproduce.claims import table
 from tools.reproduce.study import Context
 
 
@@ -26,8 +31,11 @@ def main(arguments=None) -> int:
     parser.add_argument("--out", type=Path, default=Path("reproduced"))
     parser.add_argument("--data", type=Path)
     parser.add_argument("--smoke", action="store_true")
+    parser.add_argument("--tokens", type=int, help="of larger corpora, random documents of so many tokens")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--list", action="store_true", help="names and what they show")
+    parser.add_argument("--claims", action="store_true", help="print what the papers say and what came out")
+    parser.add_argument("--redraw", action="store_true", help="pictures and claims anew, from the CSVs")
     given = parser.parse_args(arguments)
     names = list(STUDIES) if given.names == ["all"] else given.names
     unknown = [name for name in names if name not in STUDIES]
@@ -35,11 +43,22 @@ def main(arguments=None) -> int:
         parser.error(f"no study {unknown[0]!r}; there are {', '.join(STUDIES)}")
     if given.data is not None and not given.data.is_dir():
         parser.error(f"there is no folder {given.data}")
+    if given.claims or given.redraw:
+        there = [s for s in STUDIES.values() if (given.out / f"{s.name}.csv").exists()]
+        there = [study for study in there if not names or study.name in names]
+        if not there:
+            parser.error(f"no study of these has left a CSV in {given.out}")
+        if given.redraw:
+            for study in there:
+                study.show(given.out)
+        if given.claims:
+            print(table(claim for study in there for claim in study.found(given.out)))
+        return 0
     if given.list or not names:
         for study in STUDIES.values():
             print(f"{study.name:22} {study.shows}")
         return 0
-    context = Context(given.out, given.data, given.smoke, given.seed)
+    context = Context(given.out, given.data, given.smoke, given.seed, given.tokens)
     for name in names:
         start = time.perf_counter()
         print(f"== {name}: {STUDIES[name].shows}")

@@ -19,6 +19,8 @@ from plugsamp import hydra_source
 from plugsamp.commands import run_fit
 from plugsamp.commands.fit import Settings
 from plugsamp.commands.hydra_app import compose
+from plugsamp.evaluation import evaluate
+from tools.reproduce.claims import Claim, read_rows, table
 
 #: Simulated corpora by name, for smoke runs and where there is no data folder: D, V, mean length, topics.
 SIMULATED = {"kos": (120, 300, 60, 10), "nips": (80, 400, 120, 10), "20ng_counts": (160, 400, 60, 8)}
@@ -48,15 +50,16 @@ class Setup:
         start = time.process_time()
         done = ps.fit(
             self.train, self.model, options.pop("kernel", self.kernel), seed=seed, sweeps=sweeps,
-            weight_update=settings.weight_update, weight_passes=settings.weight_passes,
-            **{"thin": 5, **options},
+            **{
+                "weight_update": settings.weight_update, "weight_passes": settings.weight_passes, "thin": 5,
+                **options,
+            },
         )  # fmt: skip
         return done, time.process_time() - start
 
-    def accuracy(self, predictor, corpus=None) -> float:
-        """Share of right labels, of the test documents unless said."""
-        corpus = self.test if corpus is None else corpus
-        return float(np.mean(predictor.predict(corpus).labels == corpus.responses))
+    def score(self, predictor, corpus=None) -> float:
+        """Accuracy, micro-F1 or R², as the responses are; of the test documents unless said."""
+        return float(evaluate(predictor, self.test if corpus is None else corpus).main)
 
 
 _READ: dict[str, tuple] = {}
@@ -79,6 +82,8 @@ class Context:
         Where CSV and pictures go.
     data : Path or None
         The folder of corpora; without one they are simulated.
+    tokens : int or None
+        Of larger training corpora so many, in random documents, and as large a part of the test documents.
     smoke : bool
         Tiny sizes: whether everything runs, not what comes out.
     seed : int
@@ -88,6 +93,7 @@ class Context:
     data: Path | None = None
     smoke: bool = False
     seed: int = 0
+    tokens: int | None = None
 
     @property
     def real(self) -> bool:
@@ -99,7 +105,20 @@ class Context:
             return simulated(name, self.seed)
         if name == "20ng_counts":
             return self.experiment("20ng_dense").train
-        return uci(self.data / "uci", name)
+        return self._part(uci(self.data / "uci", name))
+
+    def _part(self, train, test=None):
+        """A random part of them, where they have more tokens than are wanted."""
+        share = 1.0 if self.tokens is None else self.tokens / train.n_tokens
+        if share < 1:
+            rng = np.random.default_rng(self.seed)
+            train, test = (
+                c
+                if c is None
+                else c.take(np.sort(rng.permutation(c.n_documents)[: int(share * c.n_documents)]))
+                for c in (train, test)
+            )
+        return train if test is None else (train, test)
 
     def experiment(self, name: str, *overrides: str) -> Setup:
         """An experiment of conf/experiment with overrides; its corpus is simulated where there is no data."""
@@ -109,9 +128,9 @@ class Context:
         chosen = {g: hydra_source.object_of(g, config[g]) for g in hydra_source.CONFIG_GROUPS}
         model = run_fit.check(settings, chosen)
         if self.real:
-            train, test = _read(chosen["corpus"])
+            train, test = self._part(*_read(chosen["corpus"]))
         else:
-            train, test = simulated_split("20ng_counts", self.seed)
+            train, test = simulated_split("20ng_counts", self.seed, of_loss(model.loss))
         return Setup(train, test, model, chosen["kernel"], settings)
 
     def size(self, real, smoke):
@@ -121,7 +140,7 @@ class Context:
 
 @dataclass(frozen=True)
 class Study:
-    """One command: rows, a CSV and a picture.
+    """One command: rows, a CSV, a picture, and what they say of the paper's claims.
 
     Attributes
     ----------
@@ -130,6 +149,8 @@ class Study:
         The paper's tables or figures, and its claim.
     rows : callable (Context) -> iterable of dict
     draw : callable (rows, figure) -> None
+    claims : callable (rows) -> iterable of Claim
+        The paper's statements, held against the rows.
     size : (float, float)
         Of the picture in inches.
     """
@@ -138,13 +159,13 @@ class Study:
     shows: str
     rows: Callable[[Context], Iterable[dict]]
     draw: Callable[[list[dict], object], None]
+    claims: Callable[[list[dict]], Iterable[Claim]]
     size: tuple[float, float] = field(default=(8.0, 4.0))
 
     def run(self, context: Context) -> Path:
-        """Write NAME.csv as rows come, then NAME.png where matplotlib is installed."""
+        """Write NAME.csv as rows come, then NAME.md and NAME.png."""
         context.folder.mkdir(parents=True, exist_ok=True)
         path = context.folder / f"{self.name}.csv"
-        found = []
         with open(path, "w", newline="", encoding="utf-8") as file:
             writer = None
             for row in self.rows(context):
@@ -154,19 +175,28 @@ class Study:
                 writer.writerow(row)
                 file.flush()
                 print("  ".join(f"{k} {shown(v)}" for k, v in row.items()), flush=True)
-                found.append(row)
+        self.show(context.folder)
+        return path
+
+    def found(self, folder: Path) -> list[Claim]:
+        """The claims, by the rows that a run has left in `folder`."""
+        return list(self.claims(read_rows(folder / f"{self.name}.csv")))
+
+    def show(self, folder: Path) -> None:
+        """Write NAME.md, the claims, and NAME.png, where matplotlib is installed, from NAME.csv."""
+        path = folder / f"{self.name}.csv"
+        path.with_suffix(".md").write_text(table(self.found(folder)) + "\n", encoding="utf-8")
         if find_spec("matplotlib") is None:
             print("no picture: pip install 'plugsamp[plots]'")
-            return path
+            return
         import matplotlib
 
         matplotlib.use("agg")
         from matplotlib.figure import Figure
 
         figure = Figure(figsize=self.size, layout="constrained")
-        self.draw(found, figure)
+        self.draw(read_rows(path), figure)
         figure.savefig(path.with_suffix(".png"), dpi=120)
-        return path
 
 
 def shown(value) -> str:
@@ -181,6 +211,14 @@ def series(rows, x: str, y: str, by: str) -> dict:
         xs.append(row[x])
         ys.append(row[y])
     return found
+
+
+def log_axis(axes, values) -> None:
+    """A logarithmic x axis with ticks at these values, as plain numbers."""
+    values = sorted(set(values))
+    axes.set_xscale("log")
+    axes.minorticks_off()
+    axes.set_xticks(values, [f"{v:g}" for v in values])
 
 
 @cache
@@ -211,11 +249,24 @@ def simulated(name: str, seed: int) -> ps.Corpus:
     return ps.Corpus.from_counts(_documents(name, seed)[0])
 
 
-def simulated_split(name: str, seed: int):
-    """Training and test documents of four classes, by the largest of four topics."""
+def of_loss(loss) -> str:
+    """The responses that a loss is for, as far as simulated ones differ."""
+    return "real" if isinstance(loss, ps.losses.Gaussian | ps.losses.EpsilonInsensitive) else "classes"
+
+
+def simulated_labelled(name: str, seed: int, kind: str = "classes") -> ps.Corpus:
+    """Documents of four classes, by the largest of four topics, or with real responses."""
+    counts, theta = _documents(name, seed)
+    responses = np.array(list("abcd"))[theta[:, :4].argmax(axis=1)]
+    if kind == "real":
+        responses = theta[:, 0] - theta[:, 1]
+    return ps.Corpus.from_counts(counts, responses=responses)
+
+
+def simulated_split(name: str, seed: int, kind: str = "classes"):
+    """Training and test documents."""
     from plugsamp.readers.base import Split
 
-    counts, theta = _documents(name, seed)
-    corpus = ps.Corpus.from_counts(counts, responses=np.array(list("abcd"))[theta[:, :4].argmax(axis=1)])
-    half = len(counts) // 2
-    return Split(corpus.take(np.arange(half)), corpus.take(np.arange(half, len(counts))))
+    corpus = simulated_labelled(name, seed, kind)
+    half = corpus.n_documents // 2
+    return Split(corpus.take(np.arange(half)), corpus.take(np.arange(half, corpus.n_documents)))

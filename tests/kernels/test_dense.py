@@ -1,0 +1,71 @@
+"""The dense kernel where scores are too large for floats: its form in doubles."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.special import gammaln
+
+import plugsamp as ps
+from plugsamp.kernels import Dense
+
+WORDS, K, C = [0, 1, 1, 2, 3], 17, 2
+
+
+@pytest.fixture(params=["full", "partial"])
+def chain(request):
+    """One document; topics 0 to 2 are near each other in what the responses say, the others far below."""
+    corpus = ps.Corpus(WORDS, [0, len(WORDS)], n_words=4, responses=np.array([[1, 0]]))
+    chain = ps.Chain(corpus, ps.Model(K, 0.5, 0.3, loss="hinge"), Dense(request.param), seed=1)
+    eta = np.full((C, K), 300.0)
+    eta[:, :3] = [[0.1, 0.4, -0.2], [0.3, -0.1, 0.2]]
+    chain.set_state(z=[0, 1, 2, 0, 1], eta=eta)
+    chain.state.kappa[:], chain.state.omega[:] = [[20.0, -30.0]], [[400.0, 600.0]]
+    return chain
+
+
+def brute_force(chain) -> dict:
+    """The probability of every assignment to the topics 0 to 2, given eta, kappa, omega (and Phi)."""
+    state, logs = chain.state, {}
+    for z in product(range(3), repeat=len(WORDS)):
+        n = np.bincount(z, minlength=K)
+        f = chain.eta @ (n / len(WORDS))
+        log = (state.kappa[0] * f - 0.5 * state.omega[0] * f**2).sum() + gammaln(n + 0.5).sum()
+        if chain.kernel.partial:
+            log += np.log(chain.phi[list(z), WORDS]).sum()
+        else:
+            table = np.zeros((K, 4))
+            np.add.at(table, (list(z), WORDS), 1)
+            log += gammaln(table + 0.3).sum() - gammaln(n + 1.2).sum()
+        logs[z] = log
+    top = max(logs.values())
+    total = sum(np.exp(v - top) for v in logs.values())
+    return {z: np.exp(v - top) / total for z, v in logs.items()}
+
+
+def test_a_document_of_large_scores_has_the_right_distribution(chain):
+    expected = brute_force(chain)
+    seen = dict.fromkeys(expected, 0)
+    n, thin = 4000, 3
+    for sweep in range(n * thin):
+        report = chain.phases.sampler.sample(0, 1, 1000 + sweep)
+        assert report.forms == {"sum": 0, "double": len(WORDS)}
+        if sweep % thin == 0:
+            seen[tuple(chain.z.tolist())] += 1
+    likely = [z for z, p in expected.items() if p * n > 5]
+    rest = n - sum(seen[z] for z in likely)
+    observed = [*(seen[z] for z in likely), rest]
+    wanted = np.array([*(expected[z] * n for z in likely), 0.0])
+    wanted[-1] = n - wanted.sum()
+    assert len(likely) > 12 and stats.chisquare(observed, wanted).pvalue > 1e-3
+
+
+def test_the_conditional_of_a_token_has_its_digits(chain):
+    expected = brute_force(chain)
+    for i in range(len(WORDS)):
+        here = chain.token_transition(i)[chain.z[i]]
+        z = chain.z.tolist()
+        wanted = np.array([expected[(*z[:i], k, *z[i + 1 :])] for k in range(3)])
+        np.testing.assert_allclose(here[:3], wanted / wanted.sum(), atol=1e-6)
+        assert here[3:].max() < 1e-9
