@@ -86,8 +86,8 @@ def draw(work, phases, fixed: Fixed, sweep: int) -> None:
     """Draw the weights of all outputs."""
     given = {"design": design(work, phases, fixed, sweep)}
     n_outputs, n_groups = phases.state.n_outputs, phases.n_output_groups
-    few = work.workers > 1 and n_groups < 4 * work.workers
-    if few and GramParts.suit(given["design"], n_outputs, phases.method):
-        given["grams"] = GramParts(given["design"], n_outputs, phases.state.arena.buffer)
+    parts = work.workers // n_groups  # workers that would have no group
+    if parts > 1 and GramParts.suit(given["design"], n_outputs, phases.method):
+        given["grams"] = GramParts(given["design"], n_outputs, parts, phases.state.arena.buffer)
         work.run("grams", sweep, len(given["grams"]), **given)
     work.run("outputs", sweep, n_groups, **given)

@@ -205,17 +205,19 @@ class GramParts:
     design : Design
         All columns of which are joint ones.
     n_outputs : int
+    parts : int
+        Parts of a group; each goes over the documents anew, which costs a millisecond for ten thousand.
     buffer : callable
         (name, size, dtype) to an array that all processes see.
     """
 
-    #: Rows of a group's matrices are divided into so many parts.
-    PARTS = 8
+    #: More parts of a group are not worth it.
+    MOST = 8
 
     #: Bytes that the matrices may take.
     LARGEST = 256 << 20
 
-    def __init__(self, design: Design, n_outputs: int, buffer):
+    def __init__(self, design: Design, n_outputs: int, parts: int, buffer):
         n, n_groups = len(design.joint), -(-n_outputs // GROUP)
         self.precision = buffer("gram.precision", n_groups * n * n * GROUP, float)
         self.precision = self.precision.reshape(n_groups, n, n, GROUP)
@@ -224,7 +226,8 @@ class GramParts:
         documents = np.full(n, design.n_documents, float)
         documents[: design.n_topics] = np.diff(design.topics.column_ptr)
         work = np.cumsum(documents * (1.0 + np.cumsum(documents[::-1])[::-1] / max(design.n_documents, 1)))
-        inside = np.searchsorted(work, work[-1] * np.arange(1, self.PARTS) / self.PARTS) + 1
+        self.parts = min(parts, self.MOST)
+        inside = np.searchsorted(work, work[-1] * np.arange(1, self.parts) / self.parts) + 1
         self.rows = np.minimum(np.concatenate([[0], inside, [n]]), n).tolist()
 
     @classmethod
@@ -236,11 +239,11 @@ class GramParts:
         return joint and not len(design.single) and size <= cls.LARGEST
 
     def __len__(self) -> int:
-        return len(self.precision) * self.PARTS
+        return len(self.precision) * self.parts
 
     def fill(self, design: Design, kappa, omega, piece: int) -> None:
         """Make one part."""
-        group, part = divmod(piece, self.PARTS)
+        group, part = divmod(piece, self.parts)
         first, last = self.rows[part], self.rows[part + 1]
         chosen = np.arange(group * GROUP, min((group + 1) * GROUP, kappa.shape[1]))
         if all(_level(omega[:, c]) is not None for c in chosen):

@@ -69,7 +69,7 @@ def test_gram_matrices_in_pieces(covariates):
     made = chain(COVARIATES[covariates], loss="hinge").run(2)
     state = made.state
     design = weight_step.design(made.work, made.phases, made._fixed_columns(), 2)
-    parts = weights.GramParts(design, 11, state.arena.buffer)
+    parts = weights.GramParts(design, 11, 5, state.arena.buffer)
     parts.precision[:] = np.nan  # of the sweep before
     assert parts.rows[0] == 0 and parts.rows[-1] == len(design.joint) and sorted(parts.rows) == parts.rows
     for piece in reversed(range(len(parts))):
