@@ -99,7 +99,9 @@ EVERYTHING = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", EVERYTHING)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name == "seeds")) for name in EVERYTHING]
+)
 def test_same_bits(name):
     data, options, kernel, workers, chain_options = EVERYTHING[name]
     assert_same(corpus(*data), model(**options), KERNELS[kernel], workers, **chain_options)
@@ -115,8 +117,11 @@ def test_lazy_topics_are_lazy():
 @pytest.mark.parametrize(
     "kernel",
     [
-        ps.kernels.Dense("full"), ps.kernels.ComposedMH(), ps.kernels.SparseLDA(), ps.kernels.FastLDA(),
-        ps.kernels.AliasLDA(), ps.kernels.LightLDA(stale=True),
+        ps.kernels.Dense("full"), ps.kernels.SparseLDA(),
+        *(pytest.param(kernel, marks=pytest.mark.slow) for kernel in (
+            ps.kernels.ComposedMH(), ps.kernels.FastLDA(), ps.kernels.AliasLDA(),
+            ps.kernels.LightLDA(stale=True),
+        )),
     ],
     ids=lambda kernel: type(kernel).__name__,
 )  # fmt: skip

@@ -256,6 +256,7 @@ def test_a_killed_owner_leaves_nothing(site, tmp_path):
     assert gone_within(PATIENCE, process.pid)
 
 
+@pytest.mark.slow
 def test_all_killed_at_once_leave_nothing(site, tmp_path):
     process, marks = script(site, tmp_path, "sleep")
     await_file(marks)
@@ -279,6 +280,7 @@ def test_out_of_memory_in_a_worker(site, tmp_path):
     assert gone_within(PATIENCE, process.pid)
 
 
+@pytest.mark.slow
 def test_too_little_memory_to_attach(site, tmp_path):
     """An address space that holds the arrays in the owner and no more in the workers."""
     after = """
@@ -297,7 +299,13 @@ def test_too_little_memory_to_attach(site, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "how", ["chain.run(1)", "chain.run(1); del chain", "import sys; sys.exit(3)", "1 / 0"]
+    "how",
+    [
+        "chain.run(1)",
+        "1 / 0",
+        pytest.param("chain.run(1); del chain", marks=pytest.mark.slow),
+        pytest.param("import sys; sys.exit(3)", marks=pytest.mark.slow),
+    ],
 )
 def test_an_end_without_close_leaves_nothing(how, site, tmp_path):
     process, _ = script(site, tmp_path, after=how)
