@@ -374,7 +374,7 @@ class Chain:
         phases.phi_factor[: state.n_topics] = 1.0 / total
         if lazy is not None:
             lazy.finish(phases.phi_factor, lazily.threshold(state))
-        run("scale_phi", sweep, phases.n_word_blocks)
+        self.work.run_sized("scale_phi", sweep, phases.n_word_blocks, state.n_words * state.stride)
 
     def _draw_weights(self, sweep: int) -> None:
         if not self.state.n_outputs:

@@ -76,9 +76,10 @@ def design(work, phases, fixed: Fixed, sweep: int) -> Design:
     """The features of all documents as they are now."""
     features, n_blocks = phases.features, phases.n_document_blocks
     topics = features.open()
-    work.run("feature_rows", sweep, n_blocks, topics=topics)
+    size = 10 * len(topics.values)
+    work.run_sized("feature_rows", sweep, n_blocks, size, topics=topics)
     features.between(topics)
-    work.run("feature_columns", sweep, n_blocks, topics=topics)
+    work.run_sized("feature_columns", sweep, n_blocks, size, topics=topics)
     return Design.made(topics, fixed)
 
 

@@ -9,6 +9,7 @@ import pytest
 from scipy import sparse
 
 import plugsamp as ps
+from plugsamp.backends import base
 from plugsamp.concentration import Concentration
 from plugsamp.testing.cases import variants
 
@@ -105,6 +106,12 @@ EVERYTHING = {
 def test_same_bits(name):
     data, options, kernel, workers, chain_options = EVERYTHING[name]
     assert_same(corpus(*data), model(**options), KERNELS[kernel], workers, **chain_options)
+
+
+@pytest.mark.parametrize("little", [0, 10**9])
+def test_what_is_little_is_done_here_or_there(little, monkeypatch):
+    monkeypatch.setattr(base, "LITTLE", little)
+    assert_same(corpus(CLASSES), model(loss="hinge"), KERNELS["dense"], [2])
 
 
 def test_lazy_topics_are_lazy():
