@@ -7,7 +7,6 @@ from abc import ABC, abstractmethod
 from plugsamp.backends.arena import Arena
 from plugsamp.options import Configured
 
-
 #: Numbers that are worked on in about the time that workers need to hear of it, some .3 ms.
 LITTLE = 1_000_000
 
