@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 from scipy import sparse
 
-from plugsamp import adlda
+from plugsamp import adlda, weight_step
 from plugsamp.approximations import approximations
 from plugsamp.backends.base import Backend
 from plugsamp.backends.serial import Serial
@@ -20,7 +20,7 @@ from plugsamp.blas import single_thread
 from plugsamp.checks import whole
 from plugsamp.columns import Columns
 from plugsamp.corpus import Corpus
-from plugsamp.design import Design, Fixed
+from plugsamp.design import Fixed
 from plugsamp.errors import ApproximationWarning, InputWarning, NonFinite
 from plugsamp.kernels.base import Kernel, responsive_kernels
 from plugsamp.learning import draw_priors
@@ -374,12 +374,12 @@ class Chain:
         phases.phi_factor[: state.n_topics] = 1.0 / total
         if lazy is not None:
             lazy.finish(phases.phi_factor, lazily.threshold(state))
-        run("scale_phi", sweep, phases.n_word_blocks)
+        self.work.run_sized("scale_phi", sweep, phases.n_word_blocks, state.n_words * state.stride)
 
     def _draw_weights(self, sweep: int) -> None:
         if not self.state.n_outputs:
             return
-        self.work.run("outputs", sweep, self.phases.n_output_groups, design=self._design())
+        weight_step.draw(self.work, self.phases, self._fixed_columns(), sweep)
         if not _representable(self.state.eta):
             c, j = np.argwhere(~(np.abs(self.state.eta) <= LARGEST_WEIGHT))[0]
             raise NonFinite(
@@ -388,18 +388,12 @@ class Chain:
             )
         self._spread_weights()
 
-    def _design(self) -> Design:
-        indptr, topics, counts = self.state.doc_topic()
-        arena = self.state.arena
+    def _fixed_columns(self) -> Fixed:
         if self._fixed is None:
             self._fixed = Fixed(self.covariates, self.intercept, self.state.n_documents)
-            if arena.shared:
-                self._fixed.share(arena)
-        lengths = np.diff(self.state.offsets)
-        design = Design(indptr, topics, counts, lengths, self.state.n_topics, covariates=self._fixed)
-        if arena.shared:
-            design.topics.share(arena, "design")
-        return design
+            if self.state.arena.shared:
+                self._fixed.share(self.state.arena)
+        return self._fixed
 
     def _spread_weights(self) -> None:
         state = self.state

@@ -60,6 +60,14 @@ class SparseColumns:
                 raise ValueError("design: a topic occurs twice in one document")
 
     @classmethod
+    def made(cls, n_columns: int, **arrays) -> SparseColumns:
+        """Of the arrays of both forms, which are taken as they are."""
+        new = object.__new__(cls)
+        new.n_columns = int(n_columns)
+        new.__dict__.update(arrays)
+        return new
+
+    @classmethod
     def of(cls, matrix) -> SparseColumns:
         """Of a scipy sparse matrix."""
         matrix = sparse.csr_array(matrix)
@@ -213,10 +221,20 @@ class Design:
             covariates = Fixed(covariates, intercept, len(sizes))
         if len(covariates.dense) != len(sizes):
             raise ValueError(f"design: covariates of {len(covariates.dense)} documents for {len(sizes)}")
-        self._set(SparseColumns(indptr, topics, values, n_topics), covariates.dense, covariates.sparse)
-        self.joint = np.concatenate([np.arange(n_topics), n_topics + covariates.dense_columns])
-        self.single = n_topics + covariates.sparse_columns
-        self.n_features = int(n_topics) + covariates.n_columns
+        self._of(SparseColumns(indptr, topics, values, n_topics), covariates)
+
+    @classmethod
+    def made(cls, topics: SparseColumns, fixed: Fixed) -> Design:
+        """Of parts that fit together."""
+        new = object.__new__(cls)
+        new._of(topics, fixed)
+        return new
+
+    def _of(self, topics: SparseColumns, fixed: Fixed) -> None:
+        self._set(topics, fixed.dense, fixed.sparse)
+        self.joint = np.concatenate([np.arange(topics.n_columns), topics.n_columns + fixed.dense_columns])
+        self.single = topics.n_columns + fixed.sparse_columns
+        self.n_features = topics.n_columns + fixed.n_columns
 
     def _set(self, topics, dense, sparse_part) -> None:
         self.topics, self.dense, self.sparse = topics, dense, sparse_part

@@ -22,15 +22,14 @@ def log_joint(chain) -> dict[str, float]:
         log p0(eta) given its shrinkage; and "priors", the log density of alpha and beta where they are drawn.
     """
     state, model = chain.state, chain.model
-    indptr, topics, counts = state.doc_topic()
-    words = log_documents(indptr, topics, counts, np.diff(state.offsets), state.alpha_prior)
-    words += log_words(chain)
-    parts = {"words": words}
+    by_block = chain.work.look("log_parts", chain.sweep, chain.phases.n_document_blocks)
+    words, responses = np.sum(by_block, axis=0).tolist() if by_block else (0.0, 0.0)
+    parts = {"words": words + log_words(chain)}
     drawn = [(model.learn_alpha, state.alpha_prior), (model.learn_beta, state.beta_prior[:1])]
     if any(how.method == "slice" for how, _ in drawn):
         parts["priors"] = sum(how.log_density(values) for how, values in drawn if how.method == "slice")
     if state.n_outputs:
-        parts["responses"] = chain.responses.log_psi(chain.f())
+        parts["responses"] = responses
         parts["weights"] = float(model.weights.log_density(chain.prior_state, state.eta, chain.columns))
     return parts
 
@@ -44,13 +43,29 @@ def log_words(chain) -> float:
     if state.masked:
         return _log_included_words(state, chain.model.topics)
     beta = state.beta_prior
-    if len(beta) and (beta == beta[0]).all():  # one number is faster
+    if len(beta) and (beta == beta[0]).all():  # how often each count occurs is all that matters
         beta = beta[0]
-    found = log_topics(state.topic_word, state.topic_totals[:n_topics], beta)
+        values, times = _occurring(chain)
+        found = float((times * (gammaln(values + beta) - gammaln(beta))).sum())
+        found -= _log_rising(state.topic_totals[:n_topics], state.n_words * beta)
+    else:
+        found = log_topics(state.topic_word, state.topic_totals[:n_topics], beta)
     if len(state.pseudo_words):
         table, totals = state.pseudo_counts()
         found -= log_topics(table.toarray(), totals, beta)
     return found
+
+
+def _occurring(chain) -> tuple[np.ndarray, np.ndarray]:
+    """The different n_kw above 0, ascending, and how often each occurs."""
+    state, phases = chain.state, chain.phases
+    state.ready_cells()
+    large = chain.work.look("cells", chain.sweep, phases.n_word_blocks)
+    state.totalled(phases.counted.sum(axis=0))
+    more, times_of_more = np.unique(np.concatenate([*large, np.empty(0, np.int64)]), return_counts=True)
+    times = phases.times.sum(axis=0)
+    values = np.flatnonzero(times)
+    return np.concatenate([values, more]), np.concatenate([times[values], times_of_more])
 
 
 def _log_included_words(state, prior) -> float:

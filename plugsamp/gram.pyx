@@ -5,7 +5,7 @@ registers. Each lane does the same operations in the same order whatever the oth
 output's numbers do not depend on how outputs are grouped.
 """
 
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint16_t
 from libc.math cimport sqrt
 
 cdef extern from "plugsamp/doubles.h" nogil:
@@ -64,6 +64,49 @@ def transpose(const int64_t[::1] indptr, const int32_t[::1] topics, const double
     return bool(sorted_rows)
 
 
+def fill_rows(const int64_t[::1] offsets, const int32_t[::1] sizes, const uint16_t[::1] doc_topics,
+              const int32_t[::1] doc_counts, const int64_t[::1] indptr, Py_ssize_t first, Py_ssize_t last,
+              int32_t[::1] topics, double[::1] values, int64_t[::1] held):
+    """The row form of documents first:last: n_dk / N_d from what `count_topics` leaves.
+
+    `held` (K,) gets how many of them have each topic.
+    """
+    cdef Py_ssize_t d, j
+    cdef int64_t p
+    cdef double inverse
+    held[:] = 0
+    with nogil:
+        for d in range(first, last):
+            if offsets[d + 1] == offsets[d]:
+                continue
+            inverse = 1.0 / <double>(offsets[d + 1] - offsets[d])
+            p = indptr[d]
+            for j in range(offsets[d], offsets[d] + sizes[d]):
+                topics[p] = doc_topics[j]
+                values[p] = doc_counts[j] * inverse
+                held[doc_topics[j]] += 1
+                p += 1
+
+
+def fill_columns(const int64_t[::1] indptr, const int32_t[::1] topics, const double[::1] values,
+                 Py_ssize_t first, Py_ssize_t last, int64_t[::1] places, int32_t[::1] column_documents,
+                 int64_t[::1] column_positions, double[::1] column_values):
+    """The part of the column form that documents first:last make, as `transpose` does.
+
+    `places` (K,) says where their entries of each column begin; used up.
+    """
+    cdef Py_ssize_t d
+    cdef int64_t p, q
+    with nogil:
+        for d in range(first, last):
+            for p in range(indptr[d], indptr[d + 1]):
+                q = places[topics[p]]
+                places[topics[p]] = q + 1
+                column_documents[q] = <int32_t>d
+                column_positions[q] = p
+                column_values[q] = values[p]
+
+
 def predictor(const int64_t[::1] indptr, const int32_t[::1] columns, const double[::1] values,
               const double[:, ::1] dense, const double[:, ::1] weights, double[:, ::1] out, bint add=False):
     """out (D, L) = u_d . weights (J, L), sparse columns first and then the dense, L a multiple of 8.
@@ -115,8 +158,8 @@ def gram(const int64_t[::1] indptr, const int32_t[::1] topics, const double[::1]
          const int64_t[::1] column_ptr, const int32_t[::1] column_documents,
          const int64_t[::1] column_positions, const double[:, ::1] dense,
          const double[:, ::1] kappa, const double[:, ::1] omega, int64_t[::1] cursors,
-         double[:, :, ::1] precision, double[:, ::1] linear):
-    """Gram matrices of 8 outputs: precision[i, j >= i, c] += sum_d omega_dc u_di u_dj.
+         double[:, :, ::1] precision, double[:, ::1] linear, Py_ssize_t first_row, Py_ssize_t last_row):
+    """Gram matrices of 8 outputs: precision[i, j >= i, c] += sum_d omega_dc u_di u_dj, rows first_row:last_row.
 
     Also linear[i, c] += sum_d kappa_dc u_di. `kappa`, `omega` (D, 8); `cursors` (K,) is scratch.
 
@@ -126,16 +169,16 @@ def gram(const int64_t[::1] indptr, const int32_t[::1] topics, const double[::1]
     cdef Py_ssize_t n_topics = column_ptr.shape[0] - 1
     cdef Py_ssize_t n_documents = indptr.shape[0] - 1
     cdef Py_ssize_t n_dense = dense.shape[1]
-    cdef Py_ssize_t i, d, first, last
+    cdef Py_ssize_t i, d, first, last, last_topic = min(last_row, n_topics)
     cdef int64_t e, p, n_entries
     cdef d8 b, scale, u
     cdef double *sums
     with nogil:
-        for i in range(n_topics):
+        for i in range(first_row, last_topic):
             cursors[i] = column_ptr[i]
         for first in range(0, n_documents, 1024):
             last = min(first + 1024, n_documents)
-            for i in range(n_topics):
+            for i in range(first_row, last_topic):
                 e = cursors[i]
                 n_entries = column_ptr[i + 1]
                 sums = &precision[i, 0, 0]
@@ -152,7 +195,7 @@ def gram(const int64_t[::1] indptr, const int32_t[::1] topics, const double[::1]
                     e += 1
                 cursors[i] = e
                 d_store(&linear[i, 0], b)
-            for i in range(n_dense):
+            for i in range(max(first_row - n_topics, 0), last_row - n_topics):
                 sums = &precision[n_topics + i, n_topics, 0]
                 b = d_load(&linear[n_topics + i, 0])
                 for d in range(first, last):

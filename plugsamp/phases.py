@@ -10,17 +10,22 @@ import numpy as np
 
 from plugsamp.adlda import Division, chosen_scheme
 from plugsamp.backends.arena import Arena
+from plugsamp.diagnostics import log_documents
 from plugsamp.dispatch import load
 from plugsamp.kernels.base import BlockReport
 from plugsamp.random.draws import Purpose, stream, stream_key
 from plugsamp.responses import Responses
 from plugsamp.state import PAD
+from plugsamp.weight_step import Features
 from plugsamp.weights import GROUP, update_outputs
 
 _dirichlet = load("plugsamp.topics.dirichlet")
 
 #: Words whose topic probabilities are drawn as one piece.
 WORDS = 512
+
+#: Counts of a word in a topic from 1 to here are counted by how often they occur.
+TIMES = 256
 
 
 def document_blocks(offsets: np.ndarray) -> np.ndarray:
@@ -73,8 +78,11 @@ class Phases:
         #: Of each block of words, sums of what was drawn and counted, in one row.
         shape = (self.n_word_blocks, state.n_topics)
         self.drawn, self.counted = arena.array("drawn", shape, float), arena.array("counted", shape, np.int64)
+        #: Of each block of words, how often each n_kw occurs.
+        self.times = arena.array("times", (self.n_word_blocks, TIMES), np.int64)
         #: What turns draws of phi into probabilities, set between their drawing and their scaling.
         self.phi_factor = arena.array("phi_factor", state.stride, np.float32)
+        self.features = Features(state, self.n_document_blocks) if state.n_outputs else None
         self.division = None
         self._join()
         if min(groups, self.n_document_blocks) > 1:
@@ -237,6 +245,21 @@ class Phases:
             key, state.masked,
         )  # fmt: skip
 
+    def cells(self, sweep: int, block: int) -> np.ndarray:
+        """How often each n_kw occurs in a block of words, in `times`; those from `TIMES` on are returned."""
+        first, last = self._words(block)
+        return self.state.count_cells(first, last, self.times[block], self.counted[block])
+
+    def log_parts(self, sweep: int, block: int) -> tuple[float, float]:
+        """What a block of documents adds to the log joint: log B(n_d + alpha)/B(alpha), and log psi."""
+        state, (first, last) = self.state, self._documents(block)
+        lengths = np.diff(state.offsets[first : last + 1])
+        counted = log_documents(*state.doc_topic(first, last), lengths, state.alpha_prior)
+        if not state.n_outputs:
+            return counted, 0.0
+        f, rows = self._predictor(block)
+        return counted, self.responses.log_psi(f, rows)
+
     def scale_phi(self, sweep: int, block: int) -> None:
         """Multiply the draws of a block of words by `phi_factor`."""
         first, last = self._words(block)
@@ -245,13 +268,27 @@ class Phases:
             return
         _dirichlet.scale_rows(self.state.phi, self.phi_factor, first, last)
 
+    def feature_rows(self, sweep: int, block: int) -> None:
+        """Topic proportions of a block of documents."""
+        self.features.rows(self.given["topics"], block, *self._documents(block))
+
+    def feature_columns(self, sweep: int, block: int) -> None:
+        """The same, by column."""
+        self.features.columns(self.given["topics"], block, *self._documents(block))
+
+    def grams(self, sweep: int, piece: int) -> None:
+        """Some rows of the Gram matrices of a group of outputs."""
+        self.given["grams"].fill(self.given["design"], self.state.kappa, self.state.omega, piece)
+
     def outputs(self, sweep: int, group: int) -> None:
         """Weights, then shrinkage, of a group of outputs."""
         state, prior = self.state, self.model.weights
         outputs = range(group * GROUP, min((group + 1) * GROUP, state.n_outputs))
+        grams = self.given.get("grams")
         update_outputs(
             self.given["design"], state.kappa, state.omega, state.eta, outputs, prior, self.prior_state,
             self.columns, self.seed, sweep, method=self.method, passes=self.passes,
+            grams=None if grams is None else grams.of(group),
         )  # fmt: skip
         for c in outputs:
             rng = stream(self.seed, Purpose.SHRINKAGE, sweep, c)

@@ -85,9 +85,9 @@ class Responses:
                 array[...] = self.parameters[name]
                 self.parameters[name] = array
 
-    def log_psi(self, f: np.ndarray) -> float:
+    def log_psi(self, f: np.ndarray, rows: slice = _ALL) -> float:
         """sum of log psi(y_dc | f_dc), times its weight, over the observed responses (up to constants)."""
-        values = self.bound.log_psi(self.y, f)
+        values = self.bound.log_psi(self.y[rows], f)
         if self.weight is not None:
-            values = values * self.weight
-        return float(values[~self.missing].sum())
+            values = values * self.weight[rows]
+        return float(values[~self.missing[rows]].sum())

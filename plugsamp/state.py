@@ -178,6 +178,24 @@ class State:
         self._topic_totals[: self.n_topics] = totals
         self._flags[:2] = False
 
+    def count_cells(self, first: int, last: int, times: np.ndarray, totals: np.ndarray) -> np.ndarray:
+        """How often each n_kw above 0 occurs in words first:last, see `plugsamp.topic_counts.count_cells`."""
+        if "word_order" in self.__dict__:  # far fewer tokens than cells
+            return _counts.count_cells(
+                self.z, self.pseudo_topics, *self.word_order, first, last, times, totals
+            )
+        return _counts.scan_cells(self._topic_word, first, last, times, totals)
+
+    def ready_cells(self) -> None:
+        """Have what `count_cells` needs."""
+        if "word_order" not in self.__dict__:
+            _ = self.topic_word
+
+    def totalled(self, totals: np.ndarray) -> None:
+        """Say that n_k is `totals` (K,) by a count."""
+        self._topic_totals[: self.n_topics] = totals
+        self._flags[1] = False
+
     @contextmanager
     def own_totals(self):
         """Totals that are this process's alone, as they are for all now; gives how they change."""
@@ -294,12 +312,13 @@ class State:
         )
         return f
 
-    def doc_topic(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def doc_topic(self, first: int = 0, last: int | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """n_dk as the three arrays of a CSR matrix: indptr int64, topics uint16, counts int32."""
-        indptr = np.zeros(self.n_documents + 1, np.int64)
-        np.cumsum(self.sizes, out=indptr[1:])
+        sizes = self.sizes[first:last]
+        indptr = np.zeros(len(sizes) + 1, np.int64)
+        np.cumsum(sizes, out=indptr[1:])
         topics, counts = np.empty(indptr[-1], np.uint16), np.empty(indptr[-1], np.int32)
-        _counts.compact(self.offsets, self.sizes, self.doc_topics, self.doc_counts, indptr, topics, counts)
+        _counts.compact(self.offsets[first:], sizes, self.doc_topics, self.doc_counts, indptr, topics, counts)
         return indptr, topics, counts
 
 

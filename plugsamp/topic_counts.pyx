@@ -3,6 +3,8 @@ from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
+import numpy as np
+
 
 def count_topics(const uint16_t[::1] z, const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t last,
                  int n_topics, int32_t[::1] sizes, uint16_t[::1] topics, int32_t[::1] counts):
@@ -102,6 +104,67 @@ def count_block(const uint16_t[::1] z, const int32_t[::1] pseudo, const int32_t[
                 k = z[order[t]] if order[t] < n else pseudo[order[t] - n]
                 row[k] += 1
                 totals[k] += 1
+
+
+def count_cells(const uint16_t[::1] z, const int32_t[::1] pseudo, const int32_t[::1] order,
+                const int64_t[::1] starts, Py_ssize_t first, Py_ssize_t last, int64_t[::1] times,
+                int64_t[::1] totals):
+    """How often each n_kw above 0 occurs among words first:last, without a table of them.
+
+    n occurs ``times[n]`` times; those that `times` has no place for are returned, int64. The words' sums go to
+    `totals` (K,). Parameters as of `count_block`.
+    """
+    cdef int n_topics = <int>totals.shape[0]
+    cdef int32_t* counts = <int32_t*>calloc(n_topics, sizeof(int32_t))
+    cdef Py_ssize_t w, t, n = z.shape[0], most = 0, size = times.shape[0]
+    cdef int k
+    if counts == NULL:
+        raise MemoryError(f"no memory to count {n_topics} topics")
+    for w in range(first, last):
+        most += (starts[w + 1] - starts[w]) // size
+    beyond = np.empty(most, np.int64)
+    cdef int64_t[::1] large = beyond
+    cdef Py_ssize_t n_large = 0
+    times[:] = 0
+    totals[:] = 0
+    with nogil:
+        for w in range(first, last):
+            for t in range(starts[w], starts[w + 1]):
+                k = z[order[t]] if order[t] < n else pseudo[order[t] - n]
+                counts[k] += 1
+            for t in range(starts[w], starts[w + 1]):       # each topic once: its count is then 0
+                k = z[order[t]] if order[t] < n else pseudo[order[t] - n]
+                if counts[k] == 0:
+                    continue
+                totals[k] += counts[k]
+                if counts[k] < size:
+                    times[counts[k]] += 1
+                else:
+                    large[n_large] = counts[k]
+                    n_large += 1
+                counts[k] = 0
+    free(counts)
+    return beyond[:n_large]
+
+
+def scan_cells(const int32_t[:, ::1] topic_word, Py_ssize_t first, Py_ssize_t last, int64_t[::1] times,
+               int64_t[::1] totals):
+    """`count_cells` where n_kw are at hand, (V, stride)."""
+    cdef Py_ssize_t w, k, n_topics = totals.shape[0], size = times.shape[0]
+    cdef int32_t n
+    large = []
+    times[:] = 0
+    totals[:] = 0
+    for w in range(first, last):
+        for k in range(n_topics):
+            n = topic_word[w, k]
+            if n:
+                totals[k] += n
+                if n < size:
+                    times[n] += 1
+                else:
+                    large.append(n)
+    return np.array(large, np.int64)
 
 
 def compact(const int64_t[::1] offsets, const int32_t[::1] sizes, const uint16_t[::1] topics,

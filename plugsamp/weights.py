@@ -81,6 +81,7 @@ def update_outputs(
     *,
     method: str = "auto",
     passes: int = 1,
+    grams=None,
 ) -> None:
     """Draw the weights of some outputs, in place.
 
@@ -106,6 +107,8 @@ def update_outputs(
         and Gibbs passes over those one by one; or such passes over all (paper 000, section 3.4).
     passes : int
         Passes over single weights.
+    grams : tuple of arrays, optional
+        What `gram` returns of these outputs, of which there are up to eight.
 
     Raises
     ------
@@ -130,7 +133,7 @@ def update_outputs(
         if method == "coordinate":
             group.coordinate(passes, joint=True)
         else:
-            group.draw_joint()
+            group.draw_joint(grams)
             if len(design.single):
                 group.coordinate(passes, joint=False)
         for lane, c in enumerate(chosen.tolist()):
@@ -178,13 +181,79 @@ def gram(design: Design, kappa, omega, chosen) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _gram(design, kappa, omega):
-    t, n = design.topics, len(design.joint)
+    n = len(design.joint)
     precision, linear = np.zeros((n, n, GROUP)), np.zeros((n, GROUP))
+    _add_rows(design, kappa, omega, precision, linear, 0, n)
+    return precision, linear
+
+
+def _add_rows(design, kappa, omega, precision, linear, first, last):
+    t = design.topics
     _compiled.gram(
         t.indptr, t.columns, t.values, t.column_ptr, t.column_documents, t.column_positions,
-        design.dense, kappa, omega, np.empty(t.n_columns, dtype=np.int64), precision, linear,
+        design.dense, kappa, omega, np.empty(t.n_columns, dtype=np.int64), precision, linear, first, last,
     )  # fmt: skip
-    return precision, linear
+
+
+class GramParts:
+    """The Gram matrices of all groups of outputs, in parts of some rows: more pieces than groups.
+
+    Every row is summed as it is where a group is one piece, so which of the two is done changes no bit.
+
+    Parameters
+    ----------
+    design : Design
+        All columns of which are joint ones.
+    n_outputs : int
+    parts : int
+        Parts of a group; each goes over the documents anew, which costs a millisecond for ten thousand.
+    buffer : callable
+        (name, size, dtype) to an array that all processes see.
+    """
+
+    #: More parts of a group are not worth it.
+    MOST = 8
+
+    #: Bytes that the matrices may take.
+    LARGEST = 256 << 20
+
+    def __init__(self, design: Design, n_outputs: int, parts: int, buffer):
+        n, n_groups = len(design.joint), -(-n_outputs // GROUP)
+        self.precision = buffer("gram.precision", n_groups * n * n * GROUP, float)
+        self.precision = self.precision.reshape(n_groups, n, n, GROUP)
+        self.linear = buffer("gram.linear", n_groups * n * GROUP, float).reshape(n_groups, n, GROUP)
+        # a topic's row goes over its documents, and in each over the columns that follow
+        documents = np.full(n, design.n_documents, float)
+        documents[: design.n_topics] = np.diff(design.topics.column_ptr)
+        work = np.cumsum(documents * (1.0 + np.cumsum(documents[::-1])[::-1] / max(design.n_documents, 1)))
+        self.parts = min(parts, self.MOST)
+        inside = np.searchsorted(work, work[-1] * np.arange(1, self.parts) / self.parts) + 1
+        self.rows = np.minimum(np.concatenate([[0], inside, [n]]), n).tolist()
+
+    @classmethod
+    def suit(cls, design: Design, n_outputs: int, method: str) -> bool:
+        """Whether the outputs' matrices can be made so."""
+        n = len(design.joint)
+        size = 8 * GROUP * n * n * -(-n_outputs // GROUP)
+        joint = choose_method(method, n, len(design.single)) != "coordinate"
+        return joint and not len(design.single) and size <= cls.LARGEST
+
+    def __len__(self) -> int:
+        return len(self.precision) * self.parts
+
+    def fill(self, design: Design, kappa, omega, piece: int) -> None:
+        """Make one part."""
+        group, part = divmod(piece, self.parts)
+        first, last = self.rows[part], self.rows[part + 1]
+        chosen = np.arange(group * GROUP, min((group + 1) * GROUP, kappa.shape[1]))
+        if all(_level(omega[:, c]) is not None for c in chosen):
+            return  # these are made of unit matrices
+        precision, linear = self.precision[group], self.linear[group]
+        precision[first:last], linear[first:last] = 0.0, 0.0
+        _add_rows(design, _lanes(kappa, chosen), _lanes(omega, chosen), precision, linear, first, last)
+
+    def of(self, group: int) -> tuple[np.ndarray, np.ndarray]:
+        return self.precision[group], self.linear[group]
 
 
 class _Group:
@@ -204,7 +273,7 @@ class _Group:
                 )
             self.prior[:, lane] = precision
 
-    def draw_joint(self) -> None:
+    def draw_joint(self, grams=None) -> None:
         """Draw the weights of the joint columns given those of the single ones."""
         design, kappa = self.design, self.kappa
         if len(design.single):
@@ -216,13 +285,11 @@ class _Group:
         levels = [_level(self.omega[:, lane]) for lane in range(len(self.chosen))]
         linear = matrices = None
         if None in levels:
-            matrices, linear = _gram(design, kappa, self.omega)
+            matrices, linear = grams or _gram(design, kappa, self.omega)
         else:
             linear = np.empty((len(design.joint), GROUP))
             t = design.topics
-            _compiled.moments(
-                t.column_ptr, t.column_documents, t.column_values, design.dense, kappa, linear
-            )
+            _compiled.moments(t.column_ptr, t.column_documents, t.column_values, design.dense, kappa, linear)
         units = unit_grams(design, [level[1] for level in levels if level is not None])
         drawn = np.zeros((len(design.joint), GROUP))
         with single_thread():

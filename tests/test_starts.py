@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import plugsamp as ps
+from plugsamp import starts
 from plugsamp.starts import Start, warm
 
 
@@ -68,3 +69,20 @@ def test_separate_chains_are_started_too(corpus):
 def test_starts_that_do_not_exist(options):
     with pytest.raises(ValueError, match="start: "):
         Start(**options)
+
+
+def test_a_start_in_groups_is_the_same_with_and_without_workers(monkeypatch):
+    counts = np.random.default_rng(3).poisson(0.6, (300, 60))
+    data = ps.Corpus.from_counts(counts)
+    model, kernel = ps.Model(4, loss="none"), "sparse_pc"
+    start = Start("collapsed", 3, groups=2)
+    monkeypatch.setattr(starts, "WORTH_WORKERS", 0)
+    found = []
+    for backend in (None, ps.backends.Processes(workers=3)):
+        with ps.Chain(data, model, kernel, backend, seed=1) as chain:
+            assert warm(chain, start).endswith(", 2 groups of documents at once)")
+            found.append(chain.run(1).z)
+    assert (found[0] == found[1]).all()
+    alone = ps.Chain(data, model, kernel, seed=1)
+    assert "groups" not in warm(alone, Start("collapsed", 3))
+    assert (alone.run(1).z != found[0]).any()

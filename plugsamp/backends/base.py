@@ -7,6 +7,9 @@ from abc import ABC, abstractmethod
 from plugsamp.backends.arena import Arena
 from plugsamp.options import Configured
 
+#: Numbers that are worked on in about the time that workers need to hear of it, some .3 ms.
+LITTLE = 1_000_000
+
 
 class Work(ABC):
     """A backend at work for one chain.
@@ -18,6 +21,8 @@ class Work(ABC):
     """
 
     arena: Arena
+    #: How many pieces can be worked on at the same time.
+    workers: int = 1
     #: Groups of documents to work on at once though the kernel is collapsed, and how (`plugsamp.adlda`).
     groups: int = 1
     scheme: str = "auto"
@@ -38,6 +43,16 @@ class Work(ABC):
         given
             What pieces need beside the shared arrays; it is ``phases.given`` meanwhile.
         """
+
+    def run_sized(self, phase: str, sweep: int, n: int, size: int, **given) -> list:
+        """As `run`, for plain arithmetic on `size` numbers: a little of it is done here sooner than told."""
+        if size <= LITTLE:
+            return self.phases.run(phase, sweep, range(n), given)
+        return self.run(phase, sweep, n, **given)
+
+    def look(self, phase: str, sweep: int, n: int) -> list:
+        """As `run`, for pieces that look at the chain as it is: here, where nobody is ready to do them."""
+        return self.run(phase, sweep, n)
 
     def close(self) -> None:
         """End what was started; `run` starts it again where it is needed."""

@@ -91,7 +91,8 @@ class InProcesses(Work):
 
     def __init__(self, n: int, folder: str | None, groups: int = 1, scheme: str = "auto"):
         self.groups, self.scheme = groups, scheme
-        self.n, self.arena = n, SharedArena(folder)
+        self.n = self.workers = n
+        self.arena = SharedArena(folder)
         self._pieces = self.arena.array("pieces", 8, "int64")
         self._crew = self._failed = self.phases = None
         self._ready = self._here = False
@@ -169,6 +170,11 @@ class InProcesses(Work):
             for piece, result in answer:
                 results[piece] = result
         return results
+
+    def look(self, phase: str, sweep: int, n: int) -> list:
+        if self._ready:
+            return self.run(phase, sweep, n)
+        return self.phases.run(phase, sweep, range(n), {})
 
     @property
     def pids(self) -> list[int | None]:

@@ -10,6 +10,7 @@ in a folder.
 from __future__ import annotations
 
 import bisect
+import contextlib
 import logging
 import mmap
 import os
@@ -26,6 +27,11 @@ log = logging.getLogger(__name__)
 
 #: Small arrays share a segment of this size.
 CHUNK = 1 << 20
+
+#: From this size huge pages are asked for. Linux gives them to shared memory where the administrator has set
+#: transparent_hugepage/shmem_enabled to "advise"; private memory has them in most places, which is why a
+#: chain whose tables are large takes some more CPU time in workers than without.
+LARGE = 4 << 20
 
 #: Memory that is left to everything else.
 SPARE = 64 << 20
@@ -56,6 +62,9 @@ class Segment:
             self._map = mmap.mmap(descriptor, size)
         except OSError as error:
             raise MemoryError(f"cannot map {size:,} bytes of shared memory: {error.strerror}") from error
+        if size >= LARGE and hasattr(mmap, "MADV_HUGEPAGE"):
+            with contextlib.suppress(OSError):  # not of this memory, or not in this kernel
+                self._map.madvise(mmap.MADV_HUGEPAGE)
         self.address = np.frombuffer(self._map, np.uint8).ctypes.data
 
     def view(self, place: Place) -> np.ndarray:

@@ -50,7 +50,7 @@ def run(
     hydra_source.register()
     failure: list[BaseException] = []
     keep = wants_traceback()
-    jobs = 0
+    jobs = 0  # in this process: launchers may run them in others
 
     def job(config: DictConfig):
         nonlocal jobs
@@ -78,7 +78,7 @@ def run(
         os.environ["HYDRA_FULL_ERROR"] = "1"  # so that errors reach us, not Hydra's printer
         try:
             app()
-            if not jobs and _sweeps(arguments):
+            if not jobs and _sweeps(arguments) and _empty(arguments):
                 failure.append(ValueError("the sweep has no run: a glob(...) in it matches no choice"))
         except BrokenPipeError:
             raise
@@ -173,6 +173,20 @@ def _sweeps(arguments: list[str]) -> bool:
     """Whether the arguments ask for a sweep, and not just for what Hydra knows of itself."""
     asked = set(arguments)
     return bool(asked & {"-m", "--multirun"}) and not asked & {"--version", "--hydra-help"}
+
+
+def _empty(arguments: list[str]) -> bool:
+    """Whether one of the arguments of a sweep stands for no value at all."""
+    from hydra.core.global_hydra import GlobalHydra
+    from hydra.core.override_parser.overrides_parser import OverridesParser
+
+    options = {} if _hydra_version() >= (1, 4) else {"version_base": "1.3"}
+    GlobalHydra.instance().clear()
+    with hydra.initialize_config_module("plugsamp.conf", **options):
+        parser = OverridesParser.create(GlobalHydra.instance().config_loader())
+        overrides = parser.parse_overrides([a for a in arguments if "=" in a and not a.startswith("-")])
+        swept = [o for o in overrides if o.is_sweep_override()]
+        return any(next(iter(o.sweep_string_iterator()), None) is None for o in swept)
 
 
 def _no_choice(argument: str) -> bool:

@@ -103,8 +103,15 @@ def test_one_group_is_the_exact_chain(name, scheme, corpus):
     assert one.approximations == () and (one.z == exact.z).all() and (one.eta == exact.eta).all()
 
 
-@pytest.mark.parametrize("scheme", adlda.SCHEMES)
-@pytest.mark.parametrize("name", ["dense", "sparse"])
+@pytest.mark.parametrize(
+    ("name", "scheme"),
+    [
+        ("dense", "rotation"),
+        ("sparse", "copies"),
+        pytest.param("dense", "copies", marks=pytest.mark.slow),
+        pytest.param("sparse", "rotation", marks=pytest.mark.slow),
+    ],
+)
 def test_processes_do_what_one_process_does(name, scheme, corpus, small_blocks):
     kernel, loss = KERNELS[name]
     here = ps.Chain(corpus, model(loss), kernel, InGroups(3, scheme), seed=2)
@@ -157,6 +164,7 @@ def distance(backend, corpus, sweeps, alpha=0.3, beta=0.2):
     return np.abs(visits / sweeps - exact_distribution(corpus, alpha, beta)).sum() / 2
 
 
+@pytest.mark.slow
 def test_rotation_errs_less_than_copies(small_blocks):
     """Both are wrong on six tokens, where all is behind; totals matter less than words' counts."""
     corpus = ps.Corpus.from_counts([[1, 0, 1], [1, 1, 0], [0, 1, 1]])

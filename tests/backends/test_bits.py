@@ -9,6 +9,7 @@ import pytest
 from scipy import sparse
 
 import plugsamp as ps
+from plugsamp.backends import base
 from plugsamp.concentration import Concentration
 from plugsamp.testing.cases import variants
 
@@ -99,10 +100,18 @@ EVERYTHING = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", EVERYTHING)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name == "seeds")) for name in EVERYTHING]
+)
 def test_same_bits(name):
     data, options, kernel, workers, chain_options = EVERYTHING[name]
     assert_same(corpus(*data), model(**options), KERNELS[kernel], workers, **chain_options)
+
+
+@pytest.mark.parametrize("little", [0, 10**9])
+def test_what_is_little_is_done_here_or_there(little, monkeypatch):
+    monkeypatch.setattr(base, "LITTLE", little)
+    assert_same(corpus(CLASSES), model(loss="hinge"), KERNELS["dense"], [2])
 
 
 def test_lazy_topics_are_lazy():
@@ -115,8 +124,11 @@ def test_lazy_topics_are_lazy():
 @pytest.mark.parametrize(
     "kernel",
     [
-        ps.kernels.Dense("full"), ps.kernels.ComposedMH(), ps.kernels.SparseLDA(), ps.kernels.FastLDA(),
-        ps.kernels.AliasLDA(), ps.kernels.LightLDA(stale=True),
+        ps.kernels.Dense("full"), ps.kernels.SparseLDA(),
+        *(pytest.param(kernel, marks=pytest.mark.slow) for kernel in (
+            ps.kernels.ComposedMH(), ps.kernels.FastLDA(), ps.kernels.AliasLDA(),
+            ps.kernels.LightLDA(stale=True),
+        )),
     ],
     ids=lambda kernel: type(kernel).__name__,
 )  # fmt: skip

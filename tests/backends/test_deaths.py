@@ -61,7 +61,12 @@ class Loss(ps.losses.Hinge):
 
     def sleep(self):
         open(os.path.join(self.folder, str(os.getpid())), "w").close()
-        time.sleep(60)
+        time.sleep(600)
+
+    def nap(self):
+        if not os.listdir(self.folder):
+            open(os.path.join(self.folder, str(os.getpid())), "w").close()
+            time.sleep(0.5)
 """
 
 
@@ -87,7 +92,11 @@ def marks(tmp_path):
     return folder
 
 
-def await_file(folder, seconds=20.0):
+#: Seconds within which all must be over, however loaded the machine: sleeping workers sleep for ten minutes.
+PATIENCE = 120.0
+
+
+def await_file(folder, seconds=PATIENCE):
     until = time.monotonic() + seconds
     while not any(folder.iterdir()):
         assert time.monotonic() < until
@@ -104,14 +113,12 @@ def test_a_killed_worker_ends_the_run(make, marks):
 
     killer = threading.Thread(target=kill)
     killer.start()
-    start = time.monotonic()
     with pytest.raises(
         WorkerDied, match=r'worker \d of 2 .* SIGKILL; .*memory.* it was at "documents" of sweep 1'
     ):
         chain.run(1)
-    assert time.monotonic() - start < 5.0 + 1.0
     killer.join()
-    assert gone_within(1.0)
+    assert gone_within(PATIENCE)
     assert {first, second}.isdisjoint(relatives())
     with pytest.raises(WorkerDied, match="this chain has ended: worker"):
         chain.run(1)
@@ -125,7 +132,7 @@ def test_a_killed_nursery_ends_the_run(make):
         os.kill(pid, signal.SIGKILL)
     with pytest.raises(WorkerDied):
         chain.run(50)
-    assert gone_within(5.0)
+    assert gone_within(PATIENCE)
 
 
 def test_an_exception_in_a_plugin(make):
@@ -155,36 +162,6 @@ def test_warnings_come_through_once(make):
         warnings.simplefilter("ignore")
         chain.run(1)
     chain.close()
-
-
-def test_an_interrupt_leaves_a_chain_that_can_go_on(make):
-    chain = make()
-    chain.run(1)
-    timer = threading.Timer(0.3, os.kill, [os.getpid(), signal.SIGINT])
-    timer.start()
-    with pytest.raises(KeyboardInterrupt):
-        chain.run(100_000)
-    timer.join()
-    done = chain.sweep
-    assert chain.run(2).sweep == done + 2
-    chain.close()
-
-
-def test_a_second_interrupt_does_not_wait(make, marks):
-    chain = make("sleep", folder=marks)
-
-    def interrupt():
-        await_file(marks)
-        os.kill(os.getpid(), signal.SIGINT)
-        time.sleep(0.3)
-        os.kill(os.getpid(), signal.SIGINT)
-
-    thread = threading.Thread(target=interrupt)
-    thread.start()
-    with pytest.raises(KeyboardInterrupt):
-        chain.run(1)
-    thread.join()
-    assert gone_within(2.0)
 
 
 SCRIPT = """
@@ -219,28 +196,80 @@ def script(site, tmp_path, what="", before="", after="chain.run(1)"):
     return process, folder
 
 
+INTERRUPTED = """
+    import pathlib, signal, threading, time
+
+    seen = []
+
+    def interrupted(*_):
+        seen.append(1)
+        raise KeyboardInterrupt
+
+    def interrupt():
+        marks = pathlib.Path({folder!r})
+        while not any(marks.iterdir()):
+            time.sleep(0.01)
+        for number in range({times}):
+            while len(seen) < number:
+                time.sleep(0.01)
+            os.kill(os.getpid(), signal.SIGINT)
+
+    signal.signal(signal.SIGINT, interrupted)
+    threading.Thread(target=interrupt, daemon=True).start()
+    try:
+        chain.run(10**9)
+    except KeyboardInterrupt:
+        while len(seen) < {times}:
+            time.sleep(0.01)
+"""
+
+
+def test_an_interrupt_leaves_a_chain_that_can_go_on(site, tmp_path):
+    """Interrupts are for a process of their own: a late one must not reach the test run."""
+    after = (
+        INTERRUPTED.format(folder=str(tmp_path / "marks"), times=1)
+        + """
+    done = chain.sweep
+    assert chain.run(2).sweep == done + 2
+    chain.close()
+    print("went on")
+    """
+    )
+    process, _ = script(site, tmp_path, "nap", after=after)
+    assert process.communicate(timeout=PATIENCE) == ("went on\n", "")
+    assert gone_within(PATIENCE, process.pid)
+
+
+def test_a_second_interrupt_does_not_wait(site, tmp_path):
+    after = INTERRUPTED.format(folder=str(tmp_path / "marks"), times=2) + "    print(len(seen))\n"
+    process, _ = script(site, tmp_path, "sleep", after=after)
+    assert process.communicate(timeout=PATIENCE) == ("2\n", "")
+    assert gone_within(PATIENCE, process.pid)
+
+
 def test_a_killed_owner_leaves_nothing(site, tmp_path):
     process, marks = script(site, tmp_path, "sleep")
     await_file(marks)
     assert len(relatives(process.pid)) == 3
     process.kill()
-    process.communicate()
-    assert gone_within(5.0, process.pid)
+    process.communicate(timeout=PATIENCE)
+    assert gone_within(PATIENCE, process.pid)
 
 
+@pytest.mark.slow
 def test_all_killed_at_once_leave_nothing(site, tmp_path):
     process, marks = script(site, tmp_path, "sleep")
     await_file(marks)
     for pid in [*relatives(process.pid), process.pid]:
         os.kill(pid, signal.SIGKILL)
-    process.communicate()
-    assert gone_within(5.0, process.pid)
+    process.communicate(timeout=PATIENCE)
+    assert gone_within(PATIENCE, process.pid)
 
 
 def test_out_of_memory_in_a_worker(site, tmp_path):
     before = "resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))"
     process, _ = script(site, tmp_path, "grow", before)
-    _, errors = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == 1
     assert "in `grow`" in errors or "in grow" in errors
     assert (
@@ -248,9 +277,10 @@ def test_out_of_memory_in_a_worker(site, tmp_path):
         .splitlines()[-2]
         .startswith(("MemoryError", "numpy._core._exceptions._ArrayMemoryError"))
     )
-    assert gone_within(5.0, process.pid)
+    assert gone_within(PATIENCE, process.pid)
 
 
+@pytest.mark.slow
 def test_too_little_memory_to_attach(site, tmp_path):
     """An address space that holds the arrays in the owner and no more in the workers."""
     after = """
@@ -262,18 +292,24 @@ def test_too_little_memory_to_attach(site, tmp_path):
         chain.run(1)
     """
     process, _ = script(site, tmp_path, after=after)
-    _, errors = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == 1
     assert "MemoryError: cannot map 4,294,967,296 bytes of shared memory" in errors
-    assert gone_within(5.0, process.pid)
+    assert gone_within(PATIENCE, process.pid)
 
 
 @pytest.mark.parametrize(
-    "how", ["chain.run(1)", "chain.run(1); del chain", "import sys; sys.exit(3)", "1 / 0"]
+    "how",
+    [
+        "chain.run(1)",
+        "1 / 0",
+        pytest.param("chain.run(1); del chain", marks=pytest.mark.slow),
+        pytest.param("import sys; sys.exit(3)", marks=pytest.mark.slow),
+    ],
 )
 def test_an_end_without_close_leaves_nothing(how, site, tmp_path):
     process, _ = script(site, tmp_path, after=how)
-    _, errors = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == {"i": 3, "1": 1}.get(how[0], 0), errors
     assert not relatives(process.pid)
 
@@ -282,4 +318,4 @@ def test_a_dropped_chain_ends_its_workers(make):
     chain = make()
     assert len(relatives()) == 3
     del chain
-    assert gone_within(1.0)
+    assert gone_within(PATIENCE)

@@ -52,10 +52,10 @@ CALLS = {
 @pytest.mark.parametrize(
     ("how", "call"),
     [
-        ("script", "plain"),
         ("script", "daemonic"),
-        ("-c", "plain"),
         ("stdin", "plain"),
+        pytest.param("script", "plain", marks=pytest.mark.slow),
+        pytest.param("-c", "plain", marks=pytest.mark.slow),
         pytest.param("script", "guarded", marks=pytest.mark.slow),
         pytest.param("script", "thread", marks=pytest.mark.slow),
         pytest.param("-c", "guarded", marks=pytest.mark.slow),
@@ -95,6 +95,7 @@ def test_inside_joblib():
     joblib.externals.loky.get_reusable_executor().shutdown()
 
 
+@pytest.mark.slow
 def test_in_threads_at_once():
     expected, found = chain().run(4).eta, {}
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 
+import cloudpickle
 import numpy as np
 import pytest
+from hydra._internal.core_plugins import basic_launcher
 
 from plugsamp.cli import main
 
@@ -167,6 +169,21 @@ def test_a_sweep_without_runs_is_a_mistake(at, write_documents, fast, run, said)
     write_documents(at / "d.jsonl")
     assert main(["fit", "-m", *fast, "corpus.path=d.jsonl", "loss=glob(x*)", "hydra.sweep.dir=sweep"]) == 2
     assert "the sweep has no run" in said()
+
+
+def test_runs_in_other_processes_are_runs_of_the_sweep(at, write_documents, fast, said, monkeypatch):
+    """A launcher such as joblib's gives the task to other processes, by cloudpickle."""
+
+    def elsewhere(task_function, **options):
+        return run_job(cloudpickle.loads(cloudpickle.dumps(task_function)), **options)
+
+    run_job = basic_launcher.run_job
+    monkeypatch.setattr(basic_launcher, "run_job", elsewhere)
+    write_documents(at / "d.jsonl")
+    sweep = ["fit", "-m", *fast, "corpus.path=d.jsonl", "hydra.sweep.dir=sweep"]
+    assert main([*sweep, "loss=hinge,none"]) == 0
+    assert "the sweep has no run" not in said()
+    assert len(list((at / "sweep").glob("*/metrics.json"))) == 2
 
 
 @pytest.mark.parametrize(
