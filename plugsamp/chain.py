@@ -190,8 +190,8 @@ class Chain:
             warnings.warn(clause, ApproximationWarning, stacklevel=2)
         self.prior_state = self.phases.prior_state
         self._fixed = None  # the columns of the design that no sweep changes, once they are needed
-        if self.kernel.partial:
-            _ = self.state.word_order  # tokens are counted word by word
+        if self.kernel.partial or (arena.shared and self.phases.sampler.word_tables):
+            _ = self.state.word_order  # tokens are counted word by word, and workers are to find it made
         self.work.start(self.phases)
         self.sweep = 0
         self._start(init)

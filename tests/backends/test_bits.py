@@ -138,6 +138,20 @@ def test_one_worker_equals_serial_with_topics_integrated_out(kernel):
     assert_same(data, model(loss="hinge" if kernel.responses else "none"), kernel, [1])
 
 
+@pytest.mark.parametrize("kernel", ["sparse", "fast"])
+def test_topics_that_are_given(kernel):
+    """As in a run that is resumed: nothing has been counted in the chain's process before."""
+    data = corpus()
+    init = np.random.default_rng(4).integers(0, 9, data.n_tokens)
+    assert_same(data, model(loss="none"), kernel, [1], init=init, sweeps=2)
+    with pytest.warns(ps.errors.ApproximationWarning):
+        chain = ps.Chain(data, model(loss="none"), kernel, ps.backends.Processes(workers=2), init=init)
+    with chain:
+        counts = chain.run(2).counts
+    np.testing.assert_array_equal(counts.topic_totals, np.bincount(chain.z, minlength=9))
+    assert (chain.z != init).any()
+
+
 def test_going_on_after_a_look_a_close_and_a_new_start():
     data, what, kernel = corpus(CLASSES), model(loss="hinge"), KERNELS["sparse"]
     expected = outcome(data, what, kernel, sweeps=5)[0]
