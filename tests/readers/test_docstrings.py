@@ -62,7 +62,10 @@ def test_a_corpus_of_many_classes(split):
 
 
 def test_it_is_built_silently_and_the_same_in_another_process(split):
-    code = "from plugsamp.readers.docstrings import Docstrings; print(Docstrings().read().train.digest())"
+    code = (
+        "from sklearn.experimental import enable_halving_search_cv, enable_iterative_imputer\n"
+        "from plugsamp.readers.docstrings import Docstrings; print(Docstrings().read().train.digest())"
+    )
     done = subprocess.run(
         [sys.executable, "-W", "default", "-c", code],
         env={"PYTHONHASHSEED": "7", "PYTHONPATH": ":".join(filter(None, sys.path))},
