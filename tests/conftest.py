@@ -17,6 +17,11 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:] = [p for p in sys.path if Path(p or ".").resolve() != ROOT]
 
 
+def pytest_collection_finish(session):
+    """No test module may have put the repository back: child processes would import what is not compiled."""
+    assert not [p for p in sys.path if Path(p or ".").resolve() == ROOT]
+
+
 def pytest_configure():
     found = find_spec("plugsamp.proposals.base") if find_spec("plugsamp") else None
     if found is None:

@@ -17,7 +17,7 @@ sys.path.insert(0, str(ROOT))
 from tools.reproduce import STUDIES  # noqa: E402
 from tools.reproduce.__main__ import main  # noqa: E402
 
-sys.path.remove(str(ROOT))
+sys.path[:] = [p for p in sys.path if p != str(ROOT)]  # the tool may have put it there too
 
 
 @pytest.mark.parametrize("name", STUDIES)
