@@ -9,7 +9,12 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_consistent_length,
+    check_is_fitted,
+    validate_data,
+)
 
 from plugsamp.corpus import Corpus
 from plugsamp.counts import LIMIT
@@ -37,7 +42,12 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         return X
 
     def _corpus(self, X, reset: bool, responses=None, sample_weight=None) -> Corpus:
+        """The documents of X, with what is known of their responses, in one look at X."""
         X = self._validated(X, reset)
+        if responses is not None:
+            check_consistent_length(X, responses)
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
         names = getattr(self, "feature_names_in_", None)
         names = [f"w{i}" for i in range(X.shape[1])] if names is None else [str(n) for n in names]
         columns = self._covariate_places(names)
@@ -146,6 +156,15 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
                 corpus, model, self.kernel, seed=self._seed(), sweeps=self.sweeps, burn_in=self.burn_in,
                 thin=self.thin, observers=observers, **more,
             )  # fmt: skip
+
+    def _show_weights(self) -> None:
+        """`coef_` and `intercept_`, means over kept draws; models of their own have weights of their own."""
+        if hasattr(self.predictor_, "members"):
+            return
+        eta = self.predictor_.eta.mean(axis=0)
+        intercept = self.predictor_.intercept
+        self.coef_ = eta[:, :-1] if intercept else eta
+        self.intercept_ = eta[:, -1] if intercept else np.zeros(len(eta))
 
     # -- what it gives -------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_consistent_length, column_or_1d
+from sklearn.utils.validation import column_or_1d
 
 from plugsamp.estimators.base import TopicEstimator
 from plugsamp.losses.base import Loss
@@ -152,20 +152,11 @@ class SupervisedTopicClassifier(ClassifierMixin, TopicEstimator):
         sample_weight : array (n_documents,), optional
             How much the response of each document counts.
         """
-        responses = self._responses(y)
-        X_checked = self._validated(X, reset=True)
-        check_consistent_length(X_checked, responses)
-        if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, X_checked, ensure_non_negative=True)
-        corpus = self._corpus(X, True, responses, sample_weight)
+        corpus = self._corpus(X, True, self._responses(y), sample_weight)
         model = self._model(self.loss, weights=self.weights, class_weight=self.class_weight)
         more = {"multiclass": self.multiclass, "n_jobs": 1 if self.n_jobs is None else self.n_jobs}
         self._fit(corpus, model, **more)
-        if not hasattr(self.predictor_, "members"):
-            eta = self.predictor_.eta.mean(axis=0)
-            intercept = self.predictor_.intercept
-            self.coef_ = eta[:, :-1] if intercept else eta
-            self.intercept_ = eta[:, -1] if intercept else np.zeros(len(eta))
+        self._show_weights()
         return self
 
     def _responses(self, y):

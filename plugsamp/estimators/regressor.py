@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import _check_sample_weight, check_consistent_length
 
 from plugsamp.estimators.base import TopicEstimator
 from plugsamp.losses.gaussian import Gaussian
@@ -133,17 +132,10 @@ class SupervisedTopicRegressor(RegressorMixin, TopicEstimator):
             raise ValueError("Input y contains infinity; responses are finite numbers, NaN where missing")
         if y.ndim == 2 and y.shape[1] == 1:
             y = y[:, 0]
-        checked = self._validated(X, reset=True)
-        check_consistent_length(checked, y)
-        if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, checked, ensure_non_negative=True)
         corpus = self._corpus(X, True, y.astype(float), sample_weight)
         loss = Gaussian(variance="sample") if self.loss is None else self.loss
         self._fit(corpus, self._model(loss, weights=self.weights, standardise=self.standardise))
-        eta = self.predictor_.eta.mean(axis=0)
-        intercept = self.predictor_.intercept
-        self.coef_ = eta[:, :-1] if intercept else eta
-        self.intercept_ = eta[:, -1] if intercept else np.zeros(len(eta))
+        self._show_weights()
         return self
 
     def predict(self, X) -> np.ndarray:
