@@ -7,6 +7,7 @@ import json
 import math
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -86,17 +87,26 @@ class TraceFile:
                 raise
 
 
-def write_text(path, text: str) -> None:
-    """Write a file, complete or not at all."""
+@contextmanager
+def complete(path, errors: str = "replace", newline: str | None = None):
+    """A text file to write, there complete or not at all; `errors` and `newline` as `open` takes them."""
     path = Path(path)
-    temporary = path.with_name(f".{path.name}.part")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        temporary.write_text(text, encoding="utf-8", errors="replace")
+        with open(temporary, "w", encoding="utf-8", errors=errors, newline=newline) as file:
+            yield file
         os.replace(temporary, path)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
         error.filename = error.filename or str(path)
         raise
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_text(path, text: str) -> None:
+    """Write a file, complete or not at all."""
+    with complete(path) as file:
+        file.write(text)
 
 
 def write_json(path, content) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import os
 import sys
 import warnings
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ from plugsamp.commands.command import Command
 from plugsamp.commands.settings import settings_of
 from plugsamp.errors import InputError
 from plugsamp.evaluation import Evaluation
-from plugsamp.runfolder import prediction_rows, write_table
+from plugsamp.runfolder import complete, prediction_rows, write_table
 
 log = logging.getLogger(__name__)
 
@@ -66,13 +65,8 @@ def task(config: DictConfig) -> None:
             write_table(sys.stdout, columns, table)
             sys.stdout.flush()
         else:
-            temporary = out.with_name(f".{out.name}.{os.getpid()}.part")
-            try:
-                with open(temporary, "w", newline="", encoding="utf-8", errors="backslashreplace") as file:
-                    write_table(file, columns, table)
-                os.replace(temporary, out)
-            finally:
-                temporary.unlink(missing_ok=True)
+            with complete(out, errors="backslashreplace", newline="") as file:
+                write_table(file, columns, table)
             print(f"{len(rows):,} documents in {out}")
         if unknown:
             log.info("%s tokens are no words of the model and are left out (n_unknown)", f"{unknown:,}")
