@@ -143,6 +143,23 @@ cdef inline void prefetch_value(const Cells* c, int w, int k) noexcept nogil:
     l_prefetch(c.values + block.first + bit_count(block.listed & ((<uint64_t>1 << (k & 63)) - 1)))
 
 
+cdef int draw_conditional(Proposal proposal, Document* d, uint16_t* z, int begin, int end,
+                                 Stream* s) noexcept nogil:
+    """Topics from full conditionals, which need no test."""
+    cdef int i, before
+    cdef int32_t code
+    cdef int moved = 0
+    proposal.begin(d, begin, end)
+    for i in range(begin, end):
+        proposal.draw(d, i, i + 1, &code, 1, s)
+        before = z[i]
+        if code != STAY and code != before:
+            z[i] = <uint16_t>code
+            proposal.moved(d, i, before)
+            moved += 1
+    return moved
+
+
 def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t last,
                      const int32_t[::1] words, uint16_t[::1] z,
                      int32_t[:, ::1] topic_word, int64_t[::1] topic_totals,
@@ -178,7 +195,7 @@ def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t la
     cdef Document doc
     cdef Stream stream
     cdef Stream coins
-    cdef bint collapsed = phi is None, still
+    cdef bint collapsed = phi is None, still, gibbs
     cdef int n_proposals = len(proposals), p, j, k, l, m, i, begin, end, here, until, part, run, s, t, round_start, n_round, code
     cdef int pattern[MAX_STEPS]
     cdef int32_t codes[2][RUN * MAX_STEPS]
@@ -207,6 +224,7 @@ def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t la
         handles[p] = <void*>(<Proposal?>proposals[p])
         immediate[p] = (<Proposal>proposals[p]).immediate
         any_immediate = any_immediate or immediate[p]
+    gibbs = (<Proposal>proposals[0]).conditional and n_proposals == 1 and kappa.shape[1] == 0 and probe < 0
     memset(&doc, 0, sizeof(doc))
     doc.n_topics = n_topics
     doc.stride = <int>alpha.shape[0]
@@ -261,6 +279,12 @@ def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t la
                     fill_residual(&q, &doc)
                 for j in range(steps):
                     pattern[j] = <int>below(&coins, n_proposals) if mixture else j % n_proposals
+                if gibbs:
+                    t = draw_conditional(<Proposal>handles[0], &doc, &z[doc.first], here, until, &stream)
+                    moved += t
+                    tried[0] += t
+                    accepted[0] += t
+                    continue
                 for part in range(2):
                     begin = here if part == 0 else (here + until) // 2
                     end = (here + until) // 2 if part == 0 else until

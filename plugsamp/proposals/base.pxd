@@ -47,6 +47,8 @@ cdef class Proposal:
     cdef bint immediate
     # Whether `refresh_words` makes tables by word.
     cdef readonly bint by_words
+    # Whether a draw is one from the token's full conditional, where the model has no responses.
+    cdef readonly bint conditional
     # Whether a token's candidates and masses depend on nothing but its document and the tokens of its word, so
     # that other processes may be at work on other words of other documents.
     cdef readonly bint divides

@@ -19,6 +19,15 @@ class _AlphaPhi(WordTableProposal):
         self.weigh(state.alpha)
 
 
+class _Partial(_SparseProposal):
+    def __init__(self, rest, scale, scores, conditional):
+        super().__init__(rest, scale, scores, conditional)
+        self._scores = scores
+
+    def lazy_form(self):
+        return load("plugsamp.proposals.sparse_lazy").SparseLazyProposal(self._scores)
+
+
 def SparseProposal(collapse: str, scores=None):
     """Mass (n_dk + alpha_k) phi_kw: the conditional itself where there are no responses (sparse PC-LDA).
 
@@ -26,7 +35,7 @@ def SparseProposal(collapse: str, scores=None):
     table the topic of another token of the same word, or a uniform one. So there is nothing to go stale.
     """
     if collapse == "partial":
-        return _SparseProposal(_AlphaPhi(), 1.0, scores)
+        return _Partial(_AlphaPhi(), 1.0, scores, conditional=scores is None)
     return _SparseProposal(WordCopyProposal(), None, scores)
 
 

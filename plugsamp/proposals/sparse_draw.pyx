@@ -25,6 +25,8 @@ cdef class SparseProposal(Proposal):
     scores : Proposal, optional
         Its masses, made for a part of a document and free of tokens, multiply the document's part, and
         their mean (by alpha) the rest.
+    conditional : bool
+        Whether the masses are (n_dk + alpha_k) phi_kw.
     """
 
     cdef Proposal rest, scores
@@ -43,9 +45,10 @@ cdef class SparseProposal(Proposal):
     cdef float lanes[16]         # their sums by lane
     cdef float document_mass
 
-    def __init__(self, rest, scale=1.0, scores=None):
+    def __init__(self, rest, scale=1.0, scores=None, conditional=False):
         self.rest, self.given_scale, self.scores = rest, scale, scores
         self.immediate = self.follows = True
+        self.conditional = conditional
 
     def __dealloc__(self):
         self._release()
