@@ -245,6 +245,10 @@ cdef class LazyTopics:
                         value += 1
                         listed &= listed - 1
 
+    def keeps(self, Py_ssize_t w, int k):
+        """Whether the cell of word w and topic k is kept; for tests."""
+        return bool(self.cells.blocks[w * self.cells.n_blocks + (k >> 6)].listed >> (k & 63) & 1)
+
     def fill(self, float[:, ::1] phi):
         """All of Φ, (V, stride)."""
         cdef Py_ssize_t w

@@ -6,7 +6,7 @@ from scipy import stats
 
 from plugsamp.chain import Chain
 from plugsamp.corpus import Corpus
-from plugsamp.kernels import ComposedMH
+from plugsamp.kernels import ComposedMH, SparsePCLDA
 from plugsamp.model import Model
 from plugsamp.state import State
 from plugsamp.testing import Enumeration, cases_for, check_draws, check_invariance, check_token
@@ -35,13 +35,15 @@ def chain_for(case, proposals=("word", "doc"), seed=5):
     return chain
 
 
-def many_words(n_topics=70, beta=0.02, n_words=5000, seed=0):
+def many_words(n_topics=70, beta=0.02, n_words=5000, seed=0, kernel=None, alpha=0.1):
     """A chain over a corpus with some frequent words and many seldom ones."""
     rng = np.random.default_rng(seed)
     counts = np.zeros((40, n_words), dtype=int)
     np.add.at(counts, (rng.integers(40, size=3000), rng.integers(n_words, size=3000)), 1)
     counts[:, :5] += rng.poisson(3, (40, 5))
-    return Chain(Corpus.from_counts(counts), Model(n_topics, 0.1, beta), ComposedMH(**KERNEL), seed=seed)
+    alpha = rng.gamma(0.5, 0.4, n_topics) + 0.001 if alpha == "by topic" else alpha
+    kernel = kernel or ComposedMH(**KERNEL)
+    return Chain(Corpus.from_counts(counts), Model(n_topics, alpha, beta), kernel, seed=seed)
 
 
 def phi_draws(lazy, n, monkeypatch):
@@ -141,3 +143,30 @@ def test_where_topics_are_lazy():
     assert not holds(beta=0.5)  # most cells matter
     assert not holds(beta=1e-4)
     assert not holds(n_words=100)  # a topic's sum could be near 0
+
+
+@pytest.mark.parametrize("alpha", [0.1, "by topic"])
+def test_sparse_draws_over_several_sets_of_bits(alpha, monkeypatch):
+    """What is drawn of 200 topics is the full conditional, with small cells that matter."""
+    monkeypatch.setattr(lazily, "tau", lambda state: 0.02)
+    chain = many_words(200, kernel=SparsePCLDA(), alpha=alpha).run(2)
+    state = chain.state
+    assert state.lazy is not None
+    phi, draws, pooled = chain.phi, 200_000, []
+    small = np.array([not state.lazy.keeps(w, k) for w in range(5) for k in range(200)]).mean()
+    assert small > 0.2
+    for token in np.linspace(0, chain.corpus.n_tokens - 1, 6, dtype=int):
+        document = int(np.searchsorted(state.offsets, token, side="right")) - 1
+        first, last = state.offsets[document : document + 2]
+        n = np.bincount(np.delete(state.z[first:last], token - first), minlength=200)
+        mass = (n + state.alpha[:200]) * phi[:, chain.corpus.words[token]]
+        _, stated, drawn = chain.phases.sampler.probe(
+            document, int(token - first), int(state.z[token]), 0, draws, 11
+        )
+        np.testing.assert_allclose(stated / stated.sum(), mass / mass.sum(), rtol=2e-5)
+        expected = draws * mass / mass.sum()
+        often = expected >= 10
+        found = np.append(drawn[often], drawn[~often].sum())
+        wanted = np.append(expected[often], expected[~often].sum())
+        pooled.append(stats.chisquare(found, wanted).pvalue)
+    assert min(pooled) > 1e-3 / len(pooled), pooled
