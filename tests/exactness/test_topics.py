@@ -87,7 +87,9 @@ def test_sums_of_lazy_topics_have_their_law(monkeypatch):
     assert stats.kstest(u.ravel(), "uniform").pvalue > 1e-3
 
 
-@pytest.mark.parametrize("proposals", [["word"], ["doc"], ["word", "doc"], ["word", "exp"], ["sparse"]], ids="+".join)
+@pytest.mark.parametrize(
+    "proposals", [["word"], ["doc"], ["word", "doc"], ["word", "exp"], ["sparse"]], ids="+".join
+)
 @pytest.mark.parametrize("loss", ["none", "hinge"])
 def test_tokens_with_lazy_topics(proposals, loss, forced, coarse):
     for case in cases_for(loss):
