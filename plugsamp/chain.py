@@ -54,12 +54,15 @@ class SweepInfo:
         Share of tokens whose topic changed.
     acceptance : dict of str to float
         By proposal, of the candidates that differed from the current topic.
+    moves : dict of str to float
+        By proposal, the candidates that were accepted, a token. A token may move at several steps.
     """
 
     sweep: int
     seconds: float
     moved: float
     acceptance: dict[str, float] = field(default_factory=dict)
+    moves: dict[str, float] = field(default_factory=dict)
 
 
 class Counts:
@@ -413,8 +416,10 @@ class Chain:
                 tried[name] = tried.get(name, 0) + t
                 accepted[name] = accepted.get(name, 0) + a
         acceptance = {name: accepted[name] / tried[name] if tried[name] else 0.0 for name in tried}
-        moved = sum(report.moved for report in reports) / max(len(self.state.z), 1)
-        return SweepInfo(self.sweep, seconds, moved, acceptance)
+        n_tokens = max(len(self.state.z), 1)
+        moves = {name: n / n_tokens for name, n in accepted.items()}
+        moved = sum(report.moved for report in reports) / n_tokens
+        return SweepInfo(self.sweep, seconds, moved, acceptance, moves)
 
     # -- what it shows -------------------------------------------------------------------------------
 

@@ -150,7 +150,8 @@ def trace_row(chain: Chain, info, elapsed: float) -> dict:
 
     ``sweep``, ``seconds`` (of the sweep), ``elapsed`` (with everything), ``log_joint`` and its parts as
     ``log_joint_words`` and so on, ``loss`` (-log psi a document, None without responses), ``moved``
-    (share of tokens that changed topic), ``acceptance_doc`` and so on.
+    (share of tokens that changed topic), ``acceptance_doc`` and ``moves_doc`` (accepted candidates a token)
+    and so on.
 
     Raises
     ------
@@ -177,4 +178,5 @@ def trace_row(chain: Chain, info, elapsed: float) -> dict:
     if chain.model.learn_beta.method != "none":
         row["beta"] = float(chain.beta[0])
     row.update({f"acceptance_{name}": float(rate) for name, rate in info.acceptance.items()})
+    row.update({f"moves_{name}": float(rate) for name, rate in info.moves.items()})
     return row

@@ -267,7 +267,8 @@ def metrics_of(settings, train, result: Fit | SeparateFit, trained, tested) -> d
         shape["start"] = result.start
         shape["sparsity"] = sparsity(result.chain.counts.doc_topic, result.chain.counts.topic_word)
         last = result.trace[-1]
-        shape["acceptance"] = {k.partition("_")[2]: v for k, v in last.items() if k.startswith("acceptance_")}
+        for what in ("acceptance", "moves"):
+            shape[what] = {k.partition("_")[2]: v for k, v in last.items() if k.startswith(f"{what}_")}
     if settings.chains > 1:
         shape["chains"] = settings.chains
         shape["mixing"] = mixing_of(settings, result)

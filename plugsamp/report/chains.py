@@ -21,6 +21,8 @@ LEAST = 4
 
 #: Columns of the trace that have no chart of their own, and what the others are called.
 ASIDE = ("sweep", "elapsed")
+#: What a trace has by proposal, and how it is called.
+BY_PROPOSAL = {"acceptance_": "share accepted, by proposal", "moves_": "moves a token, by proposal"}
 TITLES = {
     "log_joint": "log joint",
     "loss": "loss: −log ψ a document",
@@ -102,7 +104,7 @@ def _title(name: str) -> str:
 
 
 def _charts(trace: Trace, burn_in: int, n_sweeps: int) -> tuple[list[Chart], str]:
-    names = [n for n in trace.columns if n not in ASIDE and not n.startswith(("acceptance_", "seconds_"))]
+    names = [n for n in trace.columns if n not in ASIDE and not n.startswith((*BY_PROPOSAL, "seconds_"))]
     names.sort(key=lambda name: name == "seconds")
     several = len(trace.chains) > 1
     charts = []
@@ -114,12 +116,14 @@ def _charts(trace: Trace, burn_in: int, n_sweeps: int) -> tuple[list[Chart], str
         ]
         if drawn:
             charts.append(_chart(_title(name), drawn, burn_in, n_sweeps))
-    proposals = [n for n in trace.columns if n.startswith("acceptance_")]
     first = next(iter(trace.chains.values()))
-    if proposals:
+    for prefix, title in BY_PROPOSAL.items():
+        proposals = [n for n in trace.columns if n.startswith(prefix)]
+        if not proposals:
+            continue
         drawn = [(f"s{i % COLOURS}", first["sweep"], first[name]) for i, name in enumerate(proposals)]
-        chart = _chart("share accepted, by proposal", drawn, burn_in, n_sweeps)
-        legend = [(f"s{i % COLOURS}", shown(n.removeprefix("acceptance_"))) for i, n in enumerate(proposals)]
+        chart = _chart(title, drawn, burn_in, n_sweeps)
+        legend = [(f"s{i % COLOURS}", shown(n.removeprefix(prefix))) for i, n in enumerate(proposals)]
         charts.append(Chart(chart.title + (" (first chain)" if several else ""), chart.drawn, legend))
     notes = [
         cut(min(CHARTS, len(charts)), len(charts), "columns", "all are in trace.csv"),

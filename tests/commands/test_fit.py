@@ -44,7 +44,7 @@ def test_a_run_leaves_what_it_promises(at, capsys, write_documents, run, read_cs
     assert len(weights) == 3 * 6 and {r["output"] for r in weights} == set(words)
     assert all(float(r["lower"]) <= float(r["mean"]) <= float(r["upper"]) for r in weights)
     assert weights[0]["column"] == "topic 0" and "Dense" in metrics["kernel"]
-    assert 0 < metrics["sparsity"]["topic_word"] < 1 and metrics["acceptance"] == {}
+    assert 0 < metrics["sparsity"]["topic_word"] < 1 and metrics["acceptance"] == metrics["moves"] == {}
 
 
 def test_without_responses_the_words_of_test_documents_are_scored(at, write_documents, run, capsys):

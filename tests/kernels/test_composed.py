@@ -35,7 +35,8 @@ def test_a_mapping_stands_for_a_name_with_options(corpus):
 def test_objects_and_names_are_mixed(corpus):
     chain = run(corpus, ["doc", Flat(), {"name": "word"}])
     info = next(chain.sweeps(1))
-    assert set(info.acceptance) == {"doc", "Flat", "word"}
+    assert set(info.acceptance) == set(info.moves) == {"doc", "Flat", "word"}
+    assert info.moved <= sum(info.moves.values()) <= 2
 
 
 @pytest.mark.parametrize(
