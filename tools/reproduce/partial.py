@@ -30,6 +30,7 @@ def inefficiency(context: Context):
                 "theta": [np.unravel_index(i, theta.shape) for i in _large(theta, 60, rng)],
                 "phi": [np.unravel_index(i, phi.shape) for i in _large(phi, 60, rng)],
             }
+            before = {}
             for label, kernel in (("collapsed", ps.kernels.Dense()), ("partial", ps.kernels.SparsePCLDA())):
                 chain = ps.Chain(corpus, model, kernel, seed=context.seed, init=z)
                 draws = {"theta": [], "phi": []}
@@ -41,10 +42,13 @@ def inefficiency(context: Context):
                     )
                     draws["phi"].append([words[k, w] for k, w in cells["phi"]])
                 for what, values in draws.items():
-                    factors = [mixing(column).inefficiency for column in np.array(values).T]
+                    factors = np.array([mixing(column).inefficiency for column in np.array(values).T])
+                    before.setdefault(what, factors)
                     yield {
                         "corpus": name, "topics": n_topics, "of": what, "kernel": label,
                         "inefficiency_mean": float(np.mean(factors)),
+                        "inefficiency_median": float(np.median(factors)),
+                        "ratio_median": float(np.median(factors / before[what])),
                         "inefficiency_sd": float(np.std(factors)),
                     }  # fmt: skip
 
@@ -73,12 +77,13 @@ def claims_inefficiency(rows):
         shown, ratios = [], []
         for row in pick(here, kernel="collapsed"):
             (other,) = pick(here, kernel="partial", corpus=row["corpus"], topics=row["topics"])
-            ratios.append(other["inefficiency_mean"] / row["inefficiency_mean"])
-            shown.append(f"{row['corpus']} K = {row['topics']} {ratios[-1]:.2f}")
+            ratios.append(other["ratio_median"])
+            means = other["inefficiency_mean"] / row["inefficiency_mean"]
+            shown.append(f"{row['corpus']} K = {row['topics']} {ratios[-1]:.2f} (of the means {means:.2f})")
         yield Claim(
             f"001 table {table}",
             f"partial collapse costs little: inefficiency of {what.title()} {says} times the collapsed one's",
-            ", ".join(shown),
+            f"median over cells of the ratio: {', '.join(shown)}",
             max(ratios) < 1.7,
         )
 
