@@ -7,11 +7,12 @@ from plugsamp.kernels.composed import ComposedMH
 from plugsamp.kernels.dense import Dense
 from plugsamp.kernels.presets import SparsePCLDA
 from plugsamp.kernels.sparse import SparseLDA
+from plugsamp.topics.lazily import expected
 
 #: Topics up to which the dense kernel is the quickest to the same log joint on real documents
 #: (`tools/kernel_choice.py`; nothing larger was measured): with responses, where outputs count too; and
-#: without, where the topics are a variable.
-DENSE, DENSE_PLAIN = 1200, 1000
+#: without, where the topics are a variable, of which small cells are kept or not.
+DENSE, DENSE_KEPT, DENSE_LAZY = 1200, 300, 80
 
 #: Outputs a token of a document at which the dense kernel takes twice the time: for each topic that a
 #: document meets it makes a row of K sums over outputs, and short documents do not get to use it again.
@@ -21,8 +22,8 @@ OUTPUTS = 5.0
 class Auto(Kernel):
     """The quickest exact kernel for the model and the corpus, as measured (README, Kernels).
 
-    Without responses SparseLDA; where the topics are a variable the dense kernel up to a thousand of them,
-    and sparse PC-LDA beyond. With responses the dense kernel up to a thousand topics, fewer where documents
+    Without responses SparseLDA; where the topics are a variable the dense kernel up to 80 of them, or 300 of
+    a prior that needs all cells of them, and sparse PC-LDA beyond. With responses the dense kernel up to a thousand topics, fewer where documents
     are short and outputs many, and the composed one beyond. The chain, the log and metrics.json say which it
     is.
 
@@ -46,7 +47,8 @@ class Auto(Kernel):
         if not n_outputs:
             if collapse == "full":
                 return SparseLDA()
-            return Dense(collapse) if model.n_topics <= DENSE_PLAIN else SparsePCLDA()
+            most = DENSE_LAZY if expected(model, corpus.n_words) else DENSE_KEPT
+            return Dense(collapse) if model.n_topics <= most else SparsePCLDA()
         length = max(corpus.n_tokens, 1) / corpus.n_documents
         if model.n_topics * (1.0 + n_outputs / (OUTPUTS * length)) <= DENSE:
             return Dense(collapse)

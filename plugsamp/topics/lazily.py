@@ -6,6 +6,7 @@ import numpy as np
 from scipy.special import gammainc, gammaincc
 
 from plugsamp.dispatch import load
+from plugsamp.topics.base import TopicPrior
 
 #: Fewer topics are drawn in full as fast.
 FEWEST_TOPICS = 64
@@ -17,21 +18,36 @@ LEAST_MASS = 50.0
 
 def tau(state) -> float:
     """What a gamma draw must exceed to be kept; see `plugsamp.topics.lazy` for its size."""
-    return 1e-6 * float(np.sqrt(2.0 * state.n_words))
+    return _tau(state.n_words)
+
+
+def _tau(n_words: int) -> float:
+    return 1e-6 * float(np.sqrt(2.0 * n_words))
 
 
 def suits(state) -> bool:
     """Whether it pays, and its bounds hold: of plain Dirichlet priors that stay as they are."""
     if state.masked or len(state.pseudo_words) or not state.beta_stays:
         return False
-    beta = state.beta.astype(float)
+    return _pays(state.n_topics, state.stride, state.beta.astype(float), tau(state))
+
+
+def expected(model, n_words: int) -> bool:
+    """Whether `suits` will hold in a chain of this model, for kernels that allow it."""
+    plain = type(model.topics).pseudo_tokens is TopicPrior.pseudo_tokens and not model.topics.needs_phi
+    if not plain or model.learn_beta.method != "none":
+        return False
+    return _pays(model.n_topics, model.n_topics, model.beta_vector(n_words), _tau(n_words))
+
+
+def _pays(n_topics: int, stride: int, beta: np.ndarray, limit: float) -> bool:
     return bool(
-        state.n_topics >= FEWEST_TOPICS
-        and state.beta_sum >= LEAST_MASS
+        n_topics >= FEWEST_TOPICS
+        and beta.sum() >= LEAST_MASS
         and beta.min() >= 1e-3
         and beta.max() < 1.0
-        and gammaincc(beta, tau(state)).mean() <= LARGEST_SHARE
-        and state.n_words * state.stride < 2**32 - 2**20
+        and gammaincc(beta, limit).mean() <= LARGEST_SHARE
+        and len(beta) * stride < 2**32 - 2**20
     )
 
 

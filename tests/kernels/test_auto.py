@@ -7,6 +7,7 @@ import pytest
 
 import plugsamp as ps
 from plugsamp.kernels import Auto
+from plugsamp.topics import lazily
 
 
 @pytest.mark.parametrize(
@@ -16,6 +17,8 @@ from plugsamp.kernels import Auto
         ("partial", False, 5, "dirichlet", "Dense"),
         ("partial", False, 2000, "dirichlet", "SparsePCLDA"),
         ("auto", False, 5, "spike_slab", "Dense"),
+        ("auto", False, 200, "spike_slab", "Dense"),
+        ("auto", False, 400, "spike_slab", "SparsePCLDA"),
         ("auto", True, 50, "dirichlet", "Dense"),
         ("auto", True, 400, "dirichlet", "Dense"),
         ("auto", True, 2000, "dirichlet", "ComposedMH"),
@@ -29,6 +32,25 @@ def test_the_choice_suits_the_model(collapse, supervised, n_topics, topics, expe
     assert type(kernel).__name__ == expected
     assert kernel.partial == (collapse == "partial" or topics == "spike_slab")
     assert kernel.responses or not supervised
+
+
+@pytest.mark.parametrize(
+    "options, kernel",
+    [
+        ({}, "SparsePCLDA"),
+        ({"n_topics": 80}, "Dense"),
+        ({"beta": 0.5}, "Dense"),
+        ({"learn_beta": "slice"}, "Dense"),
+        ({"topics": ps.topics.Seeded({0: ["w1"]})}, "Dense"),
+    ],
+)
+def test_topics_that_are_a_variable_go_by_what_is_kept_of_them(options, kernel):
+    """And what is expected of a chain's topics is what it makes of them."""
+    corpus = ps.Corpus.from_counts(np.ones((2, 6000), int), vocabulary=[f"w{i}" for i in range(6000)])
+    model = ps.Model(**{"n_topics": 100, "loss": "none", **options})
+    assert type(Auto("partial").chosen(model, corpus, 0)).__name__ == kernel
+    chain = ps.Chain(corpus, model, "sparse_pc")
+    assert (chain.state.lazy is not None) == lazily.expected(model, corpus.n_words)
 
 
 @pytest.mark.parametrize(
