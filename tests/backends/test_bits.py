@@ -93,6 +93,13 @@ EVERYTHING = {
         "light_pc", (2,), {},
     ),
     "lazy topics": ((TWO, None), {"n_topics": 70, "beta": 0.02, "loss": "hinge"}, "composed", (3,), {}),
+    "lazy topics, sparse draws": (
+        (None, None), {"n_topics": 70, "alpha": RNG.gamma(0.5, 0.4, 70) + 0.01, "beta": 0.02, "loss": "none"},
+        "sparse_pc", (2,), {},
+    ),
+    "lazy topics, sparse proposals": (
+        (CLASSES, None), {"n_topics": 70, "beta": 0.02, "loss": "probit"}, "sparse", (2,), {},
+    ),
     "spike and slab": (
         (CLASSES, None), {"loss": "probit", "topics": ps.topics.SpikeSlab(0.3)}, "sparse", (2,), {},
     ),

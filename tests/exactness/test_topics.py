@@ -88,7 +88,9 @@ def test_sums_of_lazy_topics_have_their_law(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "proposals", [["word"], ["doc"], ["word", "doc"], ["word", "exp"], ["sparse"]], ids="+".join
+    "proposals",
+    [["word"], ["doc"], ["word", "doc"], ["word", "exp"], ["sparse"], ["sparse_exp"]],
+    ids="+".join,
 )
 @pytest.mark.parametrize("loss", ["none", "hinge"])
 def test_tokens_with_lazy_topics(proposals, loss, forced, coarse):
