@@ -76,7 +76,7 @@ def assert_same(data, model, kernel, workers, **options):
 
 
 def model(n_topics=9, **options):
-    return ps.Model(n_topics, 0.3, options.pop("beta", 0.1), **options)
+    return ps.Model(n_topics, **{"alpha": 0.3, "beta": 0.1} | options)
 
 
 #: What each of them brings in is in no other.
