@@ -19,13 +19,9 @@ class _AlphaPhi(WordTableProposal):
         self.weigh(state.alpha)
 
 
-class _Partial(_SparseProposal):
-    def __init__(self, rest, scale, scores, conditional):
-        super().__init__(rest, scale, scores, conditional)
-        self._scores = scores
-
+class _Conditional(_SparseProposal):
     def lazy_form(self):
-        return load("plugsamp.proposals.sparse_lazy").SparseLazyProposal(self._scores)
+        return load("plugsamp.proposals.sparse_lazy").SparseLazyProposal()
 
 
 def SparseProposal(collapse: str, scores=None):
@@ -35,7 +31,9 @@ def SparseProposal(collapse: str, scores=None):
     table the topic of another token of the same word, or a uniform one. So there is nothing to go stale.
     """
     if collapse == "partial":
-        return _Partial(_AlphaPhi(), 1.0, scores, conditional=scores is None)
+        if scores is None:
+            return _Conditional(_AlphaPhi(), conditional=True)
+        return _SparseProposal(_AlphaPhi(), 1.0, scores)
     return _SparseProposal(WordCopyProposal(), None, scores)
 
 

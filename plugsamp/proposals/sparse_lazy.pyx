@@ -22,21 +22,12 @@ cdef enum:
 
 
 cdef class SparseLazyProposal(Proposal):
-    """Mass (n_dk t_k + alpha_k m) phi_kw without the token itself; t = m = 1 without `scores`.
+    """Mass (n_dk + alpha_k) phi_kw without the token itself."""
 
-    Parameters
-    ----------
-    scores : Proposal, optional
-        Its masses, made for a part of a document and free of tokens, are t; m is their mean by alpha.
-    """
-
-    cdef Proposal scores
     cdef object lazy
     cdef const Cells* cells
     cdef uint64_t* has          # (n_blocks,) the document's topics, and perhaps some that it had
     cdef float* n               # (stride,) n_dk
-    cdef float* tilt            # (stride,) t
-    cdef float mean_tilt, most_tilt
     cdef float* reach           # (stride,) topics that are weighed: the sum up to there
     cdef int32_t* topic         # and which they are
     cdef float* scratch
@@ -48,10 +39,8 @@ cdef class SparseLazyProposal(Proposal):
     cdef float small_rest       # all of it
     cdef float bound            # of phi_kw that is not kept, in the topics that the document has or had
 
-    def __init__(self, scores=None):
-        self.scores = scores
-        self.immediate = self.follows = True
-        self.conditional = scores is None
+    def __init__(self):
+        self.immediate = self.follows = self.conditional = True
 
     def __dealloc__(self):
         self._release()
@@ -59,36 +48,28 @@ cdef class SparseLazyProposal(Proposal):
     def _release(self):
         free(self.has)
         free(self.n)
-        free(self.tilt)
         free(self.reach)
         free(self.topic)
         free(self.scratch)
         self.has = NULL
-        self.n = self.tilt = self.reach = self.scratch = NULL
+        self.n = self.reach = self.scratch = NULL
         self.topic = NULL
 
     def attach(self, state):
-        cdef int k
         cdef size_t room = state.stride + 64
         self._release()
         self.lazy = state.lazy
         self.cells = <const Cells*><size_t>state.lazy.address
         self.has = <uint64_t*>calloc(room, 8)
         self.n = <float*>calloc(room, 4)
-        self.tilt = <float*>calloc(room, 4)
         self.reach = <float*>calloc(room, 4)
         self.topic = <int32_t*>calloc(room, 4)
         self.scratch = <float*>calloc(room, 4)
-        if (self.has == NULL or self.n == NULL or self.tilt == NULL or self.reach == NULL or self.topic == NULL
+        if (self.has == NULL or self.n == NULL or self.reach == NULL or self.topic == NULL
                 or self.scratch == NULL):
             raise MemoryError(f"no memory for the sparse proposal's {state.n_topics} topics")
-        for k in range(state.stride):
-            self.tilt[k] = 1
-        self.mean_tilt = self.most_tilt = 1
         self.held_rests = state.arena.array("sparse_lazy.rests", max(state.n_words, 1), np.float32)
         self.rests = &self.held_rests[0]
-        if self.scores is not None:
-            self.scores.attach(state)
         self.by_words = self.divides = True
 
     def refresh_words(self, state, Py_ssize_t first, Py_ssize_t last):
@@ -119,8 +100,6 @@ cdef class SparseLazyProposal(Proposal):
                 self.rests[w] = <float>total
 
     def refresh(self, state, seed, sweep):
-        if self.scores is not None:
-            self.scores.refresh(state, seed, sweep)
         self.cells = <const Cells*><size_t>state.lazy.address
         n_topics = state.n_topics
         self.alpha, self.even = state.alpha, _even(state)
@@ -128,14 +107,9 @@ cdef class SparseLazyProposal(Proposal):
         self.small_sum = np.cumsum(self.cells.tau * factor * state.alpha[:n_topics])
         self.small_rest = <float>self.small_sum[n_topics - 1]
 
-    def prepare(self, state, first, last):
-        if self.scores is not None:
-            self.scores.prepare(state, first, last)
-
     cdef int begin(self, Document* d, int begin, int end) noexcept nogil:
-        cdef int i, j, k
-        cdef int32_t topics[8]
-        cdef float most = 0, mean = 0
+        cdef int i, k
+        cdef float most = 0
         cdef const Cells* c = self.cells
         memset(self.has, 0, c.n_blocks * sizeof(uint64_t))
         memset(self.n, 0, d.stride * sizeof(float))
@@ -145,17 +119,6 @@ cdef class SparseLazyProposal(Proposal):
             self.has[k >> 6] |= <uint64_t>1 << (k & 63)
             most = max(most, c.factor[k])
         self.bound = most * c.tau
-        if self.scores is not None and d.n_outputs:
-            self.scores.begin(d, begin, end)
-            most = 0
-            for k in range(0, d.n_topics, 8):
-                for j in range(8):
-                    topics[j] = min(k + j, d.n_topics - 1)
-                self.scores.masses(d, begin, topics, NULL, NULL, NULL, self.tilt + k)
-            for k in range(d.n_topics):
-                mean += d.alpha[k] * self.tilt[k]
-                most = max(most, self.tilt[k])
-            self.mean_tilt, self.most_tilt = <float>(mean / d.alpha_sum), most
         return 0
 
     cdef int one(self, Document* d, int i, Stream* s) noexcept nogil:
@@ -164,7 +127,7 @@ cdef class SparseLazyProposal(Proposal):
         cdef int w = d.words[i], own = d.topics[i], b, j, k, size = 0
         cdef const Block* block = c.blocks + <size_t>w * c.n_blocks
         cdef uint64_t both, bit
-        cdef float u, weight, kept = 0, rest = self.rests[w] * self.mean_tilt, few, all_of
+        cdef float u, weight, kept = 0, rest = self.rests[w], few, all_of
         if i + SOON < d.length:
             j = d.words[i + SOON]
             l_prefetch(self.rests + j)
@@ -183,16 +146,14 @@ cdef class SparseLazyProposal(Proposal):
                 bit = <uint64_t>1 << j
                 k = 64 * b + j
                 weight = self.n[k] * c.values[block[b].first + bit_count(block[b].listed & (bit - 1))]
-                if self.scores is not None:
-                    weight *= self.tilt[k]
                 kept += weight
                 self.reach[size] = kept
                 self.topic[size] = k
                 size += 1
                 both ^= bit
         # what the bounds of cells that are not kept weigh: the document's, and all
-        few = (d.length - 1) * self.bound * self.most_tilt
-        all_of = kept + rest + few + self.small_rest * self.mean_tilt
+        few = (d.length - 1) * self.bound
+        all_of = kept + rest + few + self.small_rest
         k = -1
         while k < 0:
             u = uniform(s) * all_of
@@ -206,8 +167,7 @@ cdef class SparseLazyProposal(Proposal):
             elif u < kept + rest + few:
                 j = <int>below(s, d.length - 1)     # another token of the document
                 k = d.topics[j + (j >= i)]
-                weight = self.bound * self.most_tilt
-                if self.listed(c, w, k) or uniform(s) * weight >= self.tilt[k] * small_cell(c, w, k):
+                if self.listed(c, w, k) or uniform(s) * self.bound >= small_cell(c, w, k):
                     k = -1
             else:
                 k = self.of_all(uniform(s))
@@ -263,10 +223,8 @@ cdef class SparseLazyProposal(Proposal):
     cdef void masses(self, Document* d, int position, const int32_t* topics, const float* a, const float* b,
                      const float* c, float* out) noexcept nogil:
         cdef int l
-        cdef float alpha
         for l in range(8):
-            alpha = d.alpha[topics[l]]
-            out[l] = ((a[l] - alpha) * self.tilt[topics[l]] + alpha * self.mean_tilt) * b[l]
+            out[l] = a[l] * b[l]
 
     cdef void moved(self, Document* d, int position, int before) noexcept nogil:
         cdef int k = d.topics[position]

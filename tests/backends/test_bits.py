@@ -98,7 +98,7 @@ EVERYTHING = {
         "sparse_pc", (2,), {},
     ),
     "lazy topics, sparse proposals": (
-        (CLASSES, None), {"n_topics": 70, "beta": 0.02, "loss": "probit"}, "sparse", (2,), {},
+        (CLASSES, None), {"n_topics": 70, "beta": 0.02, "loss": "probit"}, "sparse_pc", (2,), {},
     ),
     "spike and slab": (
         (CLASSES, None), {"loss": "probit", "topics": ps.topics.SpikeSlab(0.3)}, "sparse", (2,), {},

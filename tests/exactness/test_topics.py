@@ -89,7 +89,7 @@ def test_sums_of_lazy_topics_have_their_law(monkeypatch):
 
 @pytest.mark.parametrize(
     "proposals",
-    [["word"], ["doc"], ["word", "doc"], ["word", "exp"], ["sparse"], ["sparse_exp"]],
+    [["word"], ["doc"], ["word", "doc"], ["word", "exp"], ["sparse"], ["sparse", "word"]],
     ids="+".join,
 )
 @pytest.mark.parametrize("loss", ["none", "hinge"])
