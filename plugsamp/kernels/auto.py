@@ -14,6 +14,11 @@ from plugsamp.topics.lazily import expected
 #: without, where the topics are a variable, of which small cells are kept or not.
 DENSE, DENSE_KEPT, DENSE_LAZY = 1200, 300, 80
 
+#: With responses and topics that are a variable, of which small cells are not kept: the dense kernel up to
+#: so many, two draws of sparse PC-LDA beyond, in documents of so many tokens on average. What the responses
+#: say of a token of a short one rules most of those draws out.
+DENSE_LONG, LONG = 200, 100
+
 #: Outputs a token of a document at which the dense kernel takes twice the time: for each topic that a
 #: document meets it makes a row of K sums over outputs, and short documents do not get to use it again.
 OUTPUTS = 5.0
@@ -24,7 +29,8 @@ class Auto(Kernel):
 
     Without responses SparseLDA; where the topics are a variable the dense kernel up to 80 of them, or 300 of
     a prior that needs all cells of them, and sparse PC-LDA beyond. With responses the dense kernel up to a thousand topics, fewer where documents
-    are short and outputs many, and the composed one beyond. The chain, the log and metrics.json say which it
+    are short and outputs many, and the composed one beyond; where topics are a variable and documents long,
+    up to 200, and sparse PC-LDA with two steps beyond. The chain, the log and metrics.json say which it
     is.
 
     Parameters
@@ -50,9 +56,12 @@ class Auto(Kernel):
             most = DENSE_LAZY if expected(model, corpus.n_words) else DENSE_KEPT
             return Dense(collapse) if model.n_topics <= most else SparsePCLDA()
         length = max(corpus.n_tokens, 1) / corpus.n_documents
-        if model.n_topics * (1.0 + n_outputs / (OUTPUTS * length)) <= DENSE:
+        most = DENSE
+        if collapse == "partial" and length >= LONG and expected(model, corpus.n_words):
+            most = DENSE_LONG
+        if model.n_topics * (1.0 + n_outputs / (OUTPUTS * length)) <= most:
             return Dense(collapse)
-        return ComposedMH(collapse=collapse)
+        return SparsePCLDA(2) if collapse == "partial" else ComposedMH(collapse=collapse)
 
     def sampler(self, state):
         raise TypeError("kernel=auto stands for another kernel: take Auto().chosen(model, corpus, n_outputs)")

@@ -23,6 +23,8 @@ from plugsamp.topics import lazily
         ("auto", True, 400, "dirichlet", "Dense"),
         ("auto", True, 2000, "dirichlet", "ComposedMH"),
         ("partial", True, 50, "dirichlet", "Dense"),
+        ("partial", True, 1000, "dirichlet", "Dense"),
+        ("partial", True, 2000, "dirichlet", "SparsePCLDA"),
         ("full", True, 50, "dirichlet", "Dense"),
     ],
 )
@@ -68,6 +70,15 @@ def test_with_responses_topics_outputs_and_lengths_decide(n_topics, n_outputs, l
     corpus = ps.Corpus.from_counts(np.full((4, 10), length // 10))
     kernel = Auto().chosen(ps.Model(n_topics), corpus, n_outputs)
     assert isinstance(kernel, ps.kernels.Dense if dense else ps.kernels.ComposedMH)
+
+
+@pytest.mark.parametrize(
+    "n_topics, times, kernel", [(150, 1, "Dense"), (250, 2, "SparsePCLDA"), (250, 1, "Dense")]
+)
+def test_with_responses_and_topics_that_are_a_variable_documents_must_be_long(n_topics, times, kernel):
+    corpus = ps.Corpus.from_counts(np.eye(90, 6000, dtype=int) * 60 * times)
+    chosen = Auto("partial").chosen(ps.Model(n_topics), corpus, 2)
+    assert type(chosen).__name__ == kernel
 
 
 def test_a_chain_works_with_the_choice_and_says_so(caplog):
