@@ -28,10 +28,13 @@ class Auto(Kernel):
     """The quickest exact kernel for the model and the corpus, as measured (README, Kernels).
 
     Without responses SparseLDA; where the topics are a variable the dense kernel up to 80 of them, or 300 of
-    a prior that needs all cells of them, and sparse PC-LDA beyond. With responses the dense kernel up to a thousand topics, fewer where documents
-    are short and outputs many, and the composed one beyond; where topics are a variable and documents long,
-    up to 200, and sparse PC-LDA with two steps beyond. The chain, the log and metrics.json say which it
-    is.
+    a prior that needs all cells of them, and sparse PC-LDA beyond.
+
+    With responses the dense kernel up to a thousand topics, fewer where documents are short and outputs many,
+    and the composed one beyond; where the topics are a variable sparse PC-LDA with two steps, in long
+    documents from 200 topics on.
+
+    The chain, the log and metrics.json say which it is.
 
     Parameters
     ----------
