@@ -12,6 +12,7 @@ import contextlib
 import difflib
 
 from hydra.core.config_search_path import ConfigSearchPath
+from hydra.core.config_store import ConfigStore
 from hydra.core.object_type import ObjectType
 from hydra.core.plugins import Plugins
 from hydra.errors import ConfigCompositionException
@@ -20,6 +21,7 @@ from hydra.plugins.search_path_plugin import SearchPathPlugin
 from omegaconf import OmegaConf
 
 from plugsamp import registry
+from plugsamp.sweeps import metric
 
 #: Config group -> registry group.
 CONFIG_GROUPS = {
@@ -87,11 +89,36 @@ class RegistrySearchPath(SearchPathPlugin):
             search_path.append("plugsamp", f"{SCHEME}://")
 
 
+#: Hydra's plugins that conf has presets for: the group, the name of the preset, the package.
+PRESETS = (
+    ("hydra/launcher", "joblib", "hydra-joblib-launcher"),
+    ("hydra/launcher", "submitit_local", "hydra-submitit-launcher"),
+    ("hydra/launcher", "submitit_slurm", "hydra-submitit-launcher"),
+    ("hydra/sweeper", "optuna", "hydra-optuna-sweeper"),
+)
+
+#: A preset takes the name of a plugin's configuration, and finds that under the name with this before it.
+PLUGIN = "plugin_"
+
+
 def register() -> None:
-    """Make Hydra know the two plugins; its own discovery misses editable installs (1.3)."""
+    """Make Hydra know the two plugins, whose discovery misses editable installs (1.3), and what presets need."""
     plugins = Plugins.instance()
     for plugin in (RegistrySource, RegistrySearchPath):
         plugins.register(plugin)
+    store = ConfigStore.instance()
+    for group, name, package in PRESETS:
+        with contextlib.suppress(OSError):  # that plugin is not installed
+            found = store.load(f"{group}/{name}.yaml")
+            store.store(group=group, name=f"{PLUGIN}{name}", node=found.node, provider=package)
+    OmegaConf.register_new_resolver("plugsamp_direction", _direction, replace=True)
+
+
+def _direction(name: str) -> str:
+    """Which way optuna is to go for a metric."""
+    with contextlib.suppress(ValueError):  # an unknown one is refused elsewhere, with what there is
+        return "maximize" if metric.higher_is_better(name) else "minimize"
+    return "maximize"
 
 
 def node_of(group: str, name: str) -> dict:

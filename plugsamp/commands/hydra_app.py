@@ -21,6 +21,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from plugsamp import hydra_source, registry
+from plugsamp.commands.sweeping import Refused, Sweep, awaiting, finish
 from plugsamp.errors import Interrupted
 
 log = logging.getLogger(__name__)
@@ -35,18 +36,35 @@ NO_FOLDER = "hydra.{0}.dir is empty; name the folder to write to, hydra.{0}.dir=
 
 
 def run(
-    command: str, task: Callable[[DictConfig], object], arguments: list[str], config_name: str = "config"
+    command: str,
+    task: Callable[[DictConfig], object],
+    arguments: list[str],
+    config_name: str = "config",
+    table: bool = False,
 ) -> int:
     """Compose the configuration from `arguments` and run `task` on it; returns the exit code.
 
     0 is success, 2 what the user can put right (said on standard error), 130 or 143 what a signal
-    has ended.
+    has ended. With `table` a sweep of the command ends with the table of its jobs, however it ends.
     """
     for argument in arguments:
         empty = re.fullmatch(r"""\+{0,2}hydra\.(run|sweep)\.dir=\s*(''|""|null)?\s*""", argument)
         if empty:  # Hydra would write into the working folder, before anything else
             print(f"plugsamp {command}: {NO_FOLDER.format(empty[1])}", file=sys.stderr)
             return 2
+    sweep = Sweep() if table else None
+    code = worst = 0
+    try:
+        code = _run(command, task, arguments, config_name, sweep)
+    finally:
+        if sweep is not None and sweep.folder is not None:
+            without, worst = finish(sweep)
+            if without:
+                print(f"plugsamp {command}: {without}", file=sys.stderr)
+    return code or worst
+
+
+def _run(command: str, task, arguments: list[str], config_name: str, sweep: Sweep | None) -> int:
     hydra_source.register()
     failure: list[BaseException] = []
     keep = wants_traceback()
@@ -55,16 +73,23 @@ def run(
     def job(config: DictConfig):
         nonlocal jobs
         jobs += 1
+        sweeping = HydraConfig.get().mode == RunMode.MULTIRUN
         try:
-            return task(config)
+            if not (sweeping and sweep is not None):
+                return task(config)
+            _label_console(f"#{HydraConfig.get().job.num} ")
+            with sweep.job():
+                return task(config)
         except BrokenPipeError:
             raise
-        except USER_ERRORS as error:
-            if keep:
-                raise
-            if HydraConfig.get().mode == RunMode.MULTIRUN:
+        except Exception as error:
+            mistake = isinstance(error, USER_ERRORS)
+            if sweeping and (mistake or sweep is not None):
                 # The other jobs of a sweep go on; this one's failure is told at once, in its own log too.
-                log.error("%s: %s", command, message_of(error))
+                log.error("%s: %s", command, message_of(error), exc_info=keep or not mistake)
+                if sweep is not None and sweep.lenient:
+                    return None
+            if keep or sweeping or not mistake:
                 raise
             failure.append(error)  # Hydra would add lines of its own
             return None
@@ -76,21 +101,30 @@ def run(
     try:
         sys.argv = [f"plugsamp {command}", *arguments]
         os.environ["HYDRA_FULL_ERROR"] = "1"  # so that errors reach us, not Hydra's printer
-        try:
+        with awaiting(sweep):
             app()
             if not jobs and _sweeps(arguments) and _empty(arguments):
                 failure.append(ValueError("the sweep has no run: a glob(...) in it matches no choice"))
-        except BrokenPipeError:
-            raise
-        except (CompactHydraException, *USER_ERRORS) as error:
-            if keep:
-                raise
-            failure.append(error)
+    except BrokenPipeError:
+        raise
+    except Refused as refusal:
+        failure.append(ValueError(refusal.code))
     except KeyboardInterrupt as interrupt:
         print(f"plugsamp {command}: {str(interrupt) or 'interrupted'}", file=sys.stderr)
         return interrupt.exit_code if isinstance(interrupt, Interrupted) else 130
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else int(stop.code is not None)
+    except (CompactHydraException, *USER_ERRORS) as error:
+        if keep:
+            raise
+        failure.append(error)
+    except Exception as error:
+        if keep or sweep is None or sweep.folder is None:
+            raise
+        # Jobs keep their own: this is the launcher's, such as a pool one of whose processes was killed.
+        why = _first_line(str(error))
+        print(f"plugsamp {command}: the sweep has ended early: {type(error).__name__}: {why}", file=sys.stderr)
+        return 1
     finally:
         sys.argv = argv
         if full is None:
@@ -101,6 +135,14 @@ def run(
         print(f"plugsamp {command}: {explain(failure[0], arguments, config_name)}", file=sys.stderr)
         return 2
     return 0
+
+
+def _label_console(label: str) -> None:
+    """Begin each line on the terminal with `label`: jobs of a sweep that run at once share it."""
+    for handler in logging.getLogger().handlers:
+        ours = handler.formatter is not None and handler.formatter._fmt == "%(message)s"
+        if ours and isinstance(handler, logging.StreamHandler) and not isinstance(handler, logging.FileHandler):
+            handler.setFormatter(logging.Formatter(f"{label}%(message)s"))
 
 
 def wants_traceback() -> bool:
@@ -206,7 +248,10 @@ def _unknown_choice(error: MissingConfigException) -> str:
     group, _, name = missing.rpartition("/")
     if not group or error.options is None:
         return str(error)
-    available = sorted(error.options)
+    for kind, preset, package in hydra_source.PRESETS:
+        if (group, name) == (kind, hydra_source.PLUGIN + preset):
+            return f"{kind}={preset} needs {package}: pip install 'plugsamp[sweeps]'"
+    available = sorted(o for o in error.options if not o.startswith(hydra_source.PLUGIN))
     return f"no {group} named {name!r}{registry.elsewhere(name)}{registry.suggestion(name, available)}"
 
 
