@@ -21,7 +21,6 @@ from hydra.plugins.search_path_plugin import SearchPathPlugin
 from omegaconf import OmegaConf
 
 from plugsamp import registry
-from plugsamp.sweeps import metric
 
 #: Config group -> registry group.
 CONFIG_GROUPS = {
@@ -97,28 +96,32 @@ PRESETS = (
     ("hydra/sweeper", "optuna", "hydra-optuna-sweeper"),
 )
 
-#: A preset takes the name of a plugin's configuration, and finds that under the name with this before it.
+#: A preset finds the plugin's own configuration, whose name it takes, under the name with this before it.
 PLUGIN = "plugin_"
 
 
-def register() -> None:
-    """Make Hydra know the two plugins, whose discovery misses editable installs (1.3), and what presets need."""
+@contextlib.contextmanager
+def registered():
+    """While inside, Hydra knows our plugins, whose discovery misses editable installs (1.3), and our presets.
+
+    Of a plugin's configuration with the name of a preset Hydra 1.3 would make the preset's schema.
+    """
     plugins = Plugins.instance()
     for plugin in (RegistrySource, RegistrySearchPath):
         plugins.register(plugin)
-    store = ConfigStore.instance()
-    for group, name, package in PRESETS:
-        with contextlib.suppress(OSError):  # that plugin is not installed
-            found = store.load(f"{group}/{name}.yaml")
-            store.store(group=group, name=f"{PLUGIN}{name}", node=found.node, provider=package)
-    OmegaConf.register_new_resolver("plugsamp_direction", _direction, replace=True)
-
-
-def _direction(name: str) -> str:
-    """Which way optuna is to go for a metric."""
-    with contextlib.suppress(ValueError):  # an unknown one is refused elsewhere, with what there is
-        return "maximize" if metric.higher_is_better(name) else "minimize"
-    return "maximize"
+    moved = []
+    for group, name, _ in PRESETS:
+        folder = ConfigStore.instance().repo
+        for part in group.split("/"):
+            folder = folder.get(part, {})
+        if f"{name}.yaml" in folder:  # that plugin is installed
+            folder[f"{PLUGIN}{name}.yaml"] = folder.pop(f"{name}.yaml")
+            moved.append((folder, name))
+    try:
+        yield
+    finally:
+        for folder, name in moved:
+            folder[f"{name}.yaml"] = folder.pop(f"{PLUGIN}{name}.yaml")
 
 
 def node_of(group: str, name: str) -> dict:

@@ -7,6 +7,7 @@ import logging
 import secrets
 import shutil
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -140,6 +141,9 @@ def task(config: DictConfig) -> float | None:
     if sweep is None and not str(hydra.run.dir or "").strip():
         raise ValueError(hydra_app.NO_FOLDER.format("run"))
     folder, overrides = Path(hydra.runtime.output_dir), list(hydra.overrides.task)
+    if sweep is not None and sweep.postpones(folder):
+        log.info("was killed; it waits for the others")
+        return None
     # Paths are the caller's, whatever hydra.job.chdir says.
     with contextlib.chdir(hydra.runtime.cwd):
         try:
@@ -157,8 +161,8 @@ class Occupied(ValueError):
 def run(config: DictConfig, folder: Path, resume: bool = False, overrides=None) -> float | None:
     """Fit as configured and write the run folder; the metric is returned.
 
-    A job of a sweep whose folder holds the same run is not done again, but goes on from its checkpoint where it
-    is not done.
+    A job of a sweep whose folder holds the same run is not done again, and goes on from its checkpoint where
+    that run is not done.
 
     Parameters
     ----------
@@ -181,8 +185,8 @@ def run(config: DictConfig, folder: Path, resume: bool = False, overrides=None) 
                 return metrics_by_name.value(done, config.metric)
             resume = earlier.has_checkpoint(folder)
         given = {"overrides": overrides, "sweep": None if sweep is None else sweep.id}
-        with status.recorded(folder, _explain, **given):
-            return _run(config, folder, resume)
+        with status.recorded(folder, _explain, begun=not resume, **given) as begin:
+            return _run(config, folder, begin if resume else None)
 
 
 def _explain(error: BaseException) -> tuple[str, bool]:
@@ -200,8 +204,9 @@ def _occupied(folder: Path, sweep, differing: list[str] | None) -> str:
     return f"{folder} holds a run already; {on}choose another hydra.run.dir, or overwrite=true"
 
 
-def _run(config: DictConfig, folder: Path, resume: bool) -> float | None:
-    if resume:
+def _run(config: DictConfig, folder: Path, resumed: Callable[[], None] | None) -> float | None:
+    """The run itself; where it goes on from its checkpoint, `resumed` is called when that proves its own."""
+    if resumed is not None:
         earlier.check_plugins_of(folder)
     settings = Settings.of(config)
     # What can be wrong whatever the data is said before they are read.
@@ -211,7 +216,7 @@ def _run(config: DictConfig, folder: Path, resume: bool) -> float | None:
     metrics_by_name.check(settings.metric)
     model = run_fit.check(settings, chosen)
     settings.n_jobs = _processes(settings.n_jobs, chosen["backend"])
-    if resume:
+    if resumed is not None:
         if settings.seed is None:
             settings.seed = earlier.seed_of(folder)
     else:
@@ -220,14 +225,21 @@ def _run(config: DictConfig, folder: Path, resume: bool) -> float | None:
         settings.seed = secrets.randbits(32)
         log.info("seed %d", settings.seed)
     write = partial(_write_config, config, settings.seed, folder)
-    if not resume:
+    if resumed is None:
         write()
+
+    def go_on() -> None:
+        resumed()
+        write()
+
     with warnings.catch_warnings():
         warnings.showwarning = lambda message, *rest, **more: log.warning("%s", message)
-        metrics = run_fit.run(settings, chosen, model, folder, write if resume else None)
+        metrics = run_fit.run(settings, chosen, model, folder, go_on if resumed is not None else None)
     value = metrics_by_name.value(metrics, settings.metric)
     if value is None:
-        log.warning("this run has no %s; it has %s", settings.metric, ", ".join(metrics_by_name.measures(metrics)))
+        log.warning(
+            "this run has no %s; it has %s", settings.metric, ", ".join(metrics_by_name.measures(metrics))
+        )
     return value
 
 

@@ -21,7 +21,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from plugsamp import hydra_source, registry
-from plugsamp.commands.sweeping import Refused, Sweep, awaiting, finish
+from plugsamp.commands.sweeping import Completed, Sweep, awaiting, finish
 from plugsamp.errors import Interrupted
 
 log = logging.getLogger(__name__)
@@ -54,18 +54,29 @@ def run(
             return 2
     sweep = Sweep() if table else None
     code = worst = 0
+
+    def once() -> int:
+        given = [*arguments, *(() if sweep is None else sweep.options)]
+        if sweep is not None and sweep.folder is not None:  # another round, whatever the time is by now
+            given.append(
+                'hydra.sweep.dir="{}"'.format(sweep.folder.replace("\\", "\\\\").replace('"', '\\"'))
+            )
+        return _run(command, task, given, config_name, sweep)
+
+    def tell(what: str) -> None:
+        print(f"plugsamp {command}: {what}", file=sys.stderr)
+
     try:
-        code = _run(command, task, arguments, config_name, sweep)
+        code = once() if sweep is None else sweep.rounds(once, tell)
     finally:
         if sweep is not None and sweep.folder is not None:
             without, worst = finish(sweep)
             if without:
-                print(f"plugsamp {command}: {without}", file=sys.stderr)
+                tell(without)
     return code or worst
 
 
 def _run(command: str, task, arguments: list[str], config_name: str, sweep: Sweep | None) -> int:
-    hydra_source.register()
     failure: list[BaseException] = []
     keep = wants_traceback()
     jobs = 0  # in this process: launchers may run them in others
@@ -101,14 +112,14 @@ def _run(command: str, task, arguments: list[str], config_name: str, sweep: Swee
     try:
         sys.argv = [f"plugsamp {command}", *arguments]
         os.environ["HYDRA_FULL_ERROR"] = "1"  # so that errors reach us, not Hydra's printer
-        with awaiting(sweep):
+        with hydra_source.registered(), awaiting(sweep):
             app()
             if not jobs and _sweeps(arguments) and _empty(arguments):
                 failure.append(ValueError("the sweep has no run: a glob(...) in it matches no choice"))
     except BrokenPipeError:
         raise
-    except Refused as refusal:
-        failure.append(ValueError(refusal.code))
+    except Completed:
+        return _run(command, task, [*arguments, *sweep.options], config_name, sweep)
     except KeyboardInterrupt as interrupt:
         print(f"plugsamp {command}: {str(interrupt) or 'interrupted'}", file=sys.stderr)
         return interrupt.exit_code if isinstance(interrupt, Interrupted) else 130
@@ -123,7 +134,11 @@ def _run(command: str, task, arguments: list[str], config_name: str, sweep: Swee
             raise
         # Jobs keep their own: this is the launcher's, such as a pool one of whose processes was killed.
         why = _first_line(str(error))
-        print(f"plugsamp {command}: the sweep has ended early: {type(error).__name__}: {why}", file=sys.stderr)
+        sweep.broken = True
+        print(
+            f"plugsamp {command}: the launcher has ended early: {type(error).__name__}: {why}",
+            file=sys.stderr,
+        )
         return 1
     finally:
         sys.argv = argv
@@ -141,7 +156,11 @@ def _label_console(label: str) -> None:
     """Begin each line on the terminal with `label`: jobs of a sweep that run at once share it."""
     for handler in logging.getLogger().handlers:
         ours = handler.formatter is not None and handler.formatter._fmt == "%(message)s"
-        if ours and isinstance(handler, logging.StreamHandler) and not isinstance(handler, logging.FileHandler):
+        if (
+            ours
+            and isinstance(handler, logging.StreamHandler)
+            and not isinstance(handler, logging.FileHandler)
+        ):
             handler.setFormatter(logging.Formatter(f"{label}%(message)s"))
 
 
@@ -153,10 +172,9 @@ def compose(arguments: list[str], config_name: str = "config") -> DictConfig:
     """The configuration that `arguments` make, without running anything."""
     from hydra.core.global_hydra import GlobalHydra
 
-    hydra_source.register()
     options = {} if _hydra_version() >= (1, 4) else {"version_base": "1.3"}
     GlobalHydra.instance().clear()
-    with hydra.initialize_config_module("plugsamp.conf", **options):
+    with hydra_source.registered(), hydra.initialize_config_module("plugsamp.conf", **options):
         return hydra.compose(config_name, overrides=list(arguments))
 
 

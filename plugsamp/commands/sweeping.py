@@ -10,26 +10,28 @@ import contextlib
 import itertools
 import logging
 import os
+import time
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.experimental.callback import Callback
-from omegaconf import DictConfig, OmegaConf, open_dict, read_write
+from hydra.core.plugins import Plugins
+from omegaconf import DictConfig, OmegaConf
 
 from plugsamp import cores
 from plugsamp.runfolder import write_json
 from plugsamp.sweeps import metric as metrics_by_name
-from plugsamp.sweeps.status import read
-from plugsamp.sweeps.table import NAME, PLAN, SweepTable, jobs_of
+from plugsamp.sweeps.status import DONE, KILLED, RUNNING, read, status_of
+from plugsamp.sweeps.table import NAME, NOT_STARTED, PLAN, SweepTable, jobs_of
 
 log = logging.getLogger(__name__)
 
 
-class Refused(SystemExit):
-    """A sweep that is not begun. No `Exception`: Hydra makes warnings of those that callbacks raise."""
+class Completed(Exception):
+    """The sweep has options now that it lacked, and is to be composed again with them."""
 
 
 @dataclass
@@ -47,10 +49,18 @@ class Sweep:
         How many jobs run at the same time on this machine.
     elsewhere : bool
         Whether jobs run in other processes than this.
+    again : bool
+        Whether jobs that the launcher has not begun by its end never will.
     lenient : bool
-        Whether a job that fails tells so by its status alone: Hydra's own sweeper would begin no further batch.
+        Whether a job that fails says so by its status alone: Hydra's own sweeper would end with the batch.
     metric : str
         What the table is sorted by.
+    options : list of str
+        Overrides of Hydra's configuration that complete what was given.
+    broken : bool
+        Whether the launcher has ended before its jobs.
+    postponing : bool
+        Whether jobs that were killed wait until all others have had their turn.
     """
 
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
@@ -58,44 +68,83 @@ class Sweep:
     planned: list[tuple[str, ...]] | None = None
     at_once: int = 1
     elsewhere: bool = False
+    again: bool = False
     lenient: bool = False
     metric: str = metrics_by_name.MAIN
+    options: list[str] = field(default_factory=list)
+    broken: bool = False
+    postponing: bool = False
+
+    def rounds(self, once: Callable[[], int], tell: Callable[[str], None]) -> int:
+        """Do the sweep; once more where the launcher has broken off, as long as that gets further.
+
+        A process that is killed takes those beside it along, and all that had yet to begin. Jobs that
+        never began come first, then those that were killed, from their checkpoints.
+        """
+        code = once()
+        while (self.broken or self.postponing) and self.planned is not None and self.again:
+            before = self._progress()
+            self.postponing = before[0] > 0
+            self.broken = False
+            tell(f"going on with the runs that {'have not begun' if self.postponing else 'were killed'}")
+            code = once()
+            if self._progress() == before:
+                break
+        return code
+
+    def _progress(self) -> tuple[int, int]:
+        """How many jobs have not begun, and how many are done, once none is running."""
+        while True:
+            found = [job.status for job in jobs_of(Path(self.folder))]
+            if RUNNING not in found:
+                return found.count(NOT_STARTED), found.count(DONE)
+            time.sleep(0.5)
+
+    def postpones(self, folder: Path) -> bool:
+        """Whether the job of this folder is to wait."""
+        return self.postponing and status_of(folder)[0] == KILLED
 
     def begin(self, config: DictConfig) -> None:
         """Look at the composed configuration, before the sweeper does.
 
         Raises
         ------
-        Refused
+        ValueError
+            It cannot come to anything.
+        Completed
         """
+        known = len(self.options)
         hydra = config.hydra
         self.metric = str(config.get("metric") or metrics_by_name.MAIN)
-        try:
-            higher = metrics_by_name.higher_is_better(self.metric)
-        except ValueError as error:
-            raise Refused(str(error)) from None
+        higher = metrics_by_name.higher_is_better(self.metric)
         self.folder = os.path.abspath(str(hydra.sweep.dir))
         self.lenient = _class_of(hydra.sweeper) == "BasicSweeper"
         if self.lenient:
             with contextlib.suppress(Exception):  # whatever is wrong with them, the sweeper will say it
                 self.planned = planned_jobs(list(hydra.overrides.task), hydra.sweeper.get("params"))
-        self._check_direction(hydra.sweeper, higher)
+        self._direct(hydra, higher)
         self._count(hydra)
+        if len(self.options) > known:
+            raise Completed
 
-    def _check_direction(self, sweeper: DictConfig, higher: bool) -> None:
-        """Refuse to search for the worst."""
-        direction = sweeper.get("direction") if "direction" in sweeper else None
-        name = str(getattr(direction, "name", direction))
-        if (name == "minimize" and higher) or (name == "maximize" and not higher):
-            raise Refused(
-                f"hydra.sweeper.direction={name} would look for the worst: of metric={self.metric} "
-                f"{'more' if higher else 'less'} is better"
+    def _direct(self, hydra: DictConfig, higher: bool) -> None:
+        """Have a search go for the better values, and refuse to let it go for the worse ones."""
+        if "direction" not in hydra.sweeper:
+            return
+        direction, right = hydra.sweeper.direction, "maximize" if higher else "minimize"
+        if direction is None:
+            self.options.append(f"hydra.sweeper.direction={right}")
+        elif getattr(direction, "name", direction) in {"maximize", "minimize"} - {right}:
+            raise ValueError(
+                f"hydra.sweeper.direction would have the search go for the worst: of metric={self.metric} "
+                f"{'more' if higher else 'less'} is better, {right}"
             )
 
     def _count(self, hydra: DictConfig) -> None:
         """How many jobs run at once here."""
         launcher, sweeper = _class_of(hydra.launcher), hydra.sweeper
         self.elsewhere = launcher != "BasicLauncher"
+        self.again = launcher in ("JoblibLauncher", "LocalLauncher")
         batch = len(self.planned) if self.planned is not None else 0
         limit = sweeper.get("max_batch_size") if self.lenient else sweeper.get("n_jobs")
         if isinstance(limit, int) and limit > 0:
@@ -108,8 +157,7 @@ class Sweep:
         elif launcher == "LocalLauncher":  # submitit starts all jobs of a batch
             if self.lenient and not isinstance(limit, int) and batch > cores.all_cores():
                 batch = cores.all_cores()
-                with read_write(hydra), open_dict(hydra):
-                    sweeper.max_batch_size = batch
+                self.options.append(f"hydra.sweeper.max_batch_size={batch}")
                 log.info("batches of %d runs, one a core (hydra.sweeper.max_batch_size)", batch)
             self.at_once = max(batch, 1)
         if self.at_once > cores.all_cores():
@@ -126,7 +174,6 @@ class Sweep:
                 yield
         finally:
             _current = before
-
 
     def _note(self) -> None:
         """Write down what the sweep is to consist of, once it has begun."""
@@ -145,25 +192,26 @@ def current() -> Sweep | None:
 
 
 @contextlib.contextmanager
-def awaiting(sweep: Sweep):
-    """While inside, a multirun that Hydra starts is `sweep`."""
-    global _awaited
-    before, _awaited = _awaited, sweep
+def awaiting(sweep: Sweep | None):
+    """While inside, `sweep` is told of the configuration of a multirun before Hydra's sweeper is.
+
+    Of a callback in the configuration Hydra makes an object by ``_target_``, which 1.5 will refuse, and of
+    what that raises a warning; so the method that makes the sweeper is asked.
+    """
+    plugins = Plugins.instance()
+    make = plugins.instantiate_sweeper
+
+    def instantiate_sweeper(*, config: DictConfig, **more):
+        del plugins.instantiate_sweeper  # launchers pickle it
+        sweep.begin(config)
+        return make(config=config, **more)
+
+    if sweep is not None:
+        plugins.instantiate_sweeper = instantiate_sweeper
     try:
         yield
     finally:
-        _awaited = before
-
-
-_awaited: Sweep | None = None
-
-
-class SweepBegins(Callback):
-    """Tells `Sweep` of the configuration; named in conf/config.yaml, since Hydra says it to nobody else."""
-
-    def on_multirun_start(self, config: DictConfig, **more) -> None:
-        if _awaited is not None:
-            _awaited.begin(config)
+        vars(plugins).pop("instantiate_sweeper", None)
 
 
 def planned_jobs(arguments: list[str], params=None) -> list[tuple[str, ...]]:

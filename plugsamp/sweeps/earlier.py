@@ -21,7 +21,7 @@ NAMED = 3
 
 
 def differences(folder: Path, config: DictConfig) -> list[str]:
-    """Where the configuration of a folder's run differs from `config`, in words; empty where it is the same."""
+    """Where the configuration of a folder's run differs from `config`, in words; empty where nowhere."""
     try:
         saved = OmegaConf.to_container(OmegaConf.load(folder / CONFIG), resolve=True)
     except Exception:  # missing, or damaged in whatever way

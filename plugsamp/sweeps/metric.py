@@ -14,7 +14,7 @@ HIGHER = {
 
 PARTS = ("test", "train")
 
-#: The task's own measure (`plugsamp.metrics.MAIN`) of the test documents, or without any of the training ones.
+#: The task's own measure (`plugsamp.metrics.MAIN`) of the test documents, or else of the training ones.
 MAIN = "main"
 
 #: Numbers of a run that are no measure of a part of the documents.
@@ -34,8 +34,8 @@ def check(name: str) -> str:
     close = difflib.get_close_matches(name, known, 1)
     hint = f"; did you mean {close[0]!r}?" if close else ""
     raise ValueError(
-        f"there is no metric {name!r}{hint}\nmetrics: main, {', '.join(HIGHER)} (of the test documents, where "
-        f"there are some; test_ or train_ before it says which), {', '.join(OTHERS)}"
+        f"there is no metric {name!r}{hint}\nmetrics: main, {', '.join(HIGHER)} (of the test documents, "
+        f"where there are some; test_ or train_ before it says which), {', '.join(OTHERS)}"
     )
 
 

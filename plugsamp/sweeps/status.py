@@ -1,7 +1,7 @@
 """status.json of a run folder: whether its run goes on, or how it ended.
 
-A run that ends without a word (SIGKILL, a machine that went down) leaves ``running`` behind; that nobody holds
-the folder's lock any more tells it from one that goes on.
+A run that ends without a word (SIGKILL, a machine that went down) leaves ``running`` behind; what tells it
+from one that goes on is that nobody holds the folder's lock.
 """
 
 from __future__ import annotations
@@ -27,8 +27,11 @@ RUNNING, DONE, FAILED, INTERRUPTED, KILLED = "running", "done", "failed", "inter
 
 
 @contextlib.contextmanager
-def recorded(folder: Path, explain: Callable[[BaseException], tuple[str, bool]], **more):
+def recorded(folder: Path, explain: Callable[[BaseException], tuple[str, bool]], begun: bool = True, **more):
     """Keep status.json of a run that is done inside; for who holds the folder's lock.
+
+    The value is a function to be called when the run begins, unless it has `begun`: what ends before that
+    leaves the file as it is.
 
     Parameters
     ----------
@@ -39,7 +42,7 @@ def recorded(folder: Path, explain: Callable[[BaseException], tuple[str, bool]],
         What else to write down: ``overrides``, a list of str, the options as they were given, and so on. None
         leaves what an earlier part of the run has written.
     """
-    begun = time.monotonic()
+    start = time.monotonic()
     earlier = read(folder / STATUS)
     record = {
         **{name: earlier.get(name) if value is None else value for name, value in more.items()},
@@ -47,20 +50,27 @@ def recorded(folder: Path, explain: Callable[[BaseException], tuple[str, bool]],
         "process": os.getpid(),
         "host": socket.gethostname(),
     }
-    (folder / REFUSED).unlink(missing_ok=True)
-    write_json(folder / STATUS, {"status": RUNNING, **record})
+
+    def begin() -> None:
+        nonlocal begun
+        begun = True
+        (folder / REFUSED).unlink(missing_ok=True)
+        write_json(folder / STATUS, {"status": RUNNING, **record})
 
     def ended(status: str, error: str | None = None, mistake: bool | None = None) -> None:
         content = {"status": status, "error": error, "mistake": mistake, **record}
-        content["wall_seconds"] = time.monotonic() - begun
+        content["wall_seconds"] = time.monotonic() - start
         write_json(folder / STATUS, content)
 
+    if begun:
+        begin()
     try:
-        yield
+        yield begin
     except BaseException as error:
         status = FAILED if isinstance(error, Exception) else INTERRUPTED
-        with contextlib.suppress(OSError):  # a full disk is told already
-            ended(status, *explain(error))
+        if begun:
+            with contextlib.suppress(OSError):  # a full disk is told already
+                ended(status, *explain(error))
         raise
     ended(DONE)
 

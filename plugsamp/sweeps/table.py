@@ -28,7 +28,8 @@ REFUSED, NOT_STARTED = "refused", "not started"
 
 #: The order of the table below the jobs that are done.
 ORDER = (
-    statuses.DONE, statuses.RUNNING, statuses.INTERRUPTED, statuses.KILLED, statuses.FAILED, REFUSED, NOT_STARTED,
+    statuses.DONE, statuses.RUNNING, statuses.INTERRUPTED, statuses.KILLED, statuses.FAILED, REFUSED,
+    NOT_STARTED,
 )  # fmt: skip
 
 
@@ -100,7 +101,9 @@ class SweepTable:
     def __init__(self, jobs: Iterable[Job], metric: str = metrics_by_name.MAIN):
         self.metric = metrics_by_name.check(metric)
         jobs = list(jobs)
-        kinds = list(dict.fromkeys(job.metrics.get("main_name") for job in jobs))  # not compared with each other
+        kinds = list(
+            dict.fromkeys(job.metrics.get("main_name") for job in jobs)
+        )  # not compared with each other
         sign = -1.0 if metrics_by_name.higher_is_better(metric) else 1.0
 
         def place(job: Job):
@@ -248,7 +251,9 @@ def _run_folders(root: Path) -> list[Path]:
 
 def _natural(path: Path) -> list:
     """2 before 10."""
-    return [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in re.split(r"(\d+)", str(path))]
+    return [
+        (0, int(part), "") if part.isdecimal() else (1, 0, part) for part in re.split(r"(\d+)", str(path))
+    ]
 
 
 def _yaml(path: Path):

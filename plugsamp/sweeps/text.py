@@ -14,7 +14,7 @@ LONGEST = 300
 
 
 def described(table: SweepTable) -> str:
-    """What differs between the jobs, their metric, time, status and folder; then what the failed ones failed of."""
+    """What differs between jobs, their metric, time, status and folder; then the errors of failed ones."""
     same = [o for o in table.options if o not in table.varied]
     first = table.rows[0]
     lines = []
