@@ -182,6 +182,7 @@ def run(config: DictConfig, folder: Path, resume: bool = False, overrides=None) 
                 raise Occupied(_occupied(folder, sweep, differing))
             if (done := earlier.outcome(folder)) is not None:
                 log.info("done already: %s", folder)
+                status.claim(folder, overrides=overrides, sweep=sweep.id)
                 return metrics_by_name.value(done, config.metric)
             resume = earlier.has_checkpoint(folder)
         given = {"overrides": overrides, "sweep": None if sweep is None else sweep.id}

@@ -262,13 +262,13 @@ def _there_are(group: str) -> str:
 
 
 def _unknown_choice(error: MissingConfigException) -> str:
+    for kind, preset, package in hydra_source.PRESETS:
+        if f"{kind}/{hydra_source.PLUGIN}{preset}" in str(error):
+            return f"{kind}={preset} needs {package}: pip install 'plugsamp[sweeps]'"
     missing = error.missing_cfg_file or ""
     group, _, name = missing.rpartition("/")
     if not group or error.options is None:
         return str(error)
-    for kind, preset, package in hydra_source.PRESETS:
-        if (group, name) == (kind, hydra_source.PLUGIN + preset):
-            return f"{kind}={preset} needs {package}: pip install 'plugsamp[sweeps]'"
     available = sorted(o for o in error.options if not o.startswith(hydra_source.PLUGIN))
     return f"no {group} named {name!r}{registry.elsewhere(name)}{registry.suggestion(name, available)}"
 

@@ -75,6 +75,12 @@ def recorded(folder: Path, explain: Callable[[BaseException], tuple[str, bool]],
     ended(DONE)
 
 
+def claim(folder: Path, **more) -> None:
+    """Write down that a run that is done counts for another sweep too, with the options it has there."""
+    if record := read(folder / STATUS):
+        write_json(folder / STATUS, {**record, **more})
+
+
 def refuse(folder: Path, overrides: Sequence[str], error: str, sweep: str) -> None:
     """Write down that a job of a sweep was refused, without touching the run that has the folder."""
     with contextlib.suppress(OSError):
