@@ -191,7 +191,8 @@ def run(config: DictConfig, folder: Path, resume: bool = False, overrides=None) 
 
 
 def _explain(error: BaseException) -> tuple[str, bool]:
-    return hydra_app.message_of(error), isinstance(error, hydra_app.USER_ERRORS)
+    message = "interrupted" if type(error) is KeyboardInterrupt else hydra_app.message_of(error)
+    return message, isinstance(error, hydra_app.USER_ERRORS)
 
 
 def _occupied(folder: Path, sweep, differing: list[str] | None) -> str:

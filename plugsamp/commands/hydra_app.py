@@ -67,7 +67,11 @@ def run(
         print(f"plugsamp {command}: {what}", file=sys.stderr)
 
     try:
-        code = once() if sweep is None else sweep.rounds(once, tell)
+        if sweep is None:
+            code = once()
+        else:
+            with sweep.patient(tell):
+                code = sweep.rounds(once, tell)
     finally:
         if sweep is not None and sweep.folder is not None:
             without, worst = finish(sweep)
@@ -168,14 +172,14 @@ def wants_traceback() -> bool:
     return any(os.environ.get(name, "0") not in ("", "0") for name in TRACEBACK_VARIABLES)
 
 
-def compose(arguments: list[str], config_name: str = "config") -> DictConfig:
-    """The configuration that `arguments` make, without running anything."""
+def compose(arguments: list[str], config_name: str = "config", hydra_too: bool = False) -> DictConfig:
+    """The configuration that `arguments` make, without running anything; Hydra's own where it is asked for."""
     from hydra.core.global_hydra import GlobalHydra
 
     options = {} if _hydra_version() >= (1, 4) else {"version_base": "1.3"}
     GlobalHydra.instance().clear()
     with hydra_source.registered(), hydra.initialize_config_module("plugsamp.conf", **options):
-        return hydra.compose(config_name, overrides=list(arguments))
+        return hydra.compose(config_name, overrides=list(arguments), return_hydra_config=hydra_too)
 
 
 def explain(error: BaseException, arguments: list[str], config_name: str) -> str:
@@ -277,7 +281,7 @@ def _unknown_key(key: str, arguments: list[str], config_name: str) -> str:
     """Say what options there are where `key` was looked for."""
     others = [a for a in arguments if not a.startswith("-") and a.lstrip("+~").split("=")[0] != key]
     try:
-        config = compose([a for a in others if "=" in a], config_name)
+        config = compose([a for a in others if "=" in a], config_name, key.startswith("hydra."))
     except Exception:  # more than one thing is wrong: the others get their turn
         return f"there is no option {key!r}"
     parent, _, _ = key.rpartition(".")

@@ -10,6 +10,8 @@ import contextlib
 import itertools
 import logging
 import os
+import signal
+import threading
 import time
 import uuid
 from collections.abc import Callable
@@ -22,12 +24,16 @@ from hydra.core.plugins import Plugins
 from omegaconf import DictConfig, OmegaConf
 
 from plugsamp import cores
+from plugsamp.errors import Interrupted
 from plugsamp.runfolder import write_json
 from plugsamp.sweeps import metric as metrics_by_name
 from plugsamp.sweeps.status import DONE, KILLED, RUNNING, read, status_of
 from plugsamp.sweeps.table import NAME, NOT_STARTED, PLAN, SweepTable, jobs_of
 
 log = logging.getLogger(__name__)
+
+#: Seconds that jobs have to end their sweep and write a checkpoint.
+PATIENCE = 60.0
 
 
 class Completed(Exception):
@@ -51,6 +57,8 @@ class Sweep:
         Whether jobs run in other processes than this.
     again : bool
         Whether jobs that the launcher has not begun by its end never will.
+    joblib : bool
+        Whether these are joblib's.
     lenient : bool
         Whether a job that fails says so by its status alone: Hydra's own sweeper would end with the batch.
     metric : str
@@ -69,6 +77,7 @@ class Sweep:
     at_once: int = 1
     elsewhere: bool = False
     again: bool = False
+    joblib: bool = False
     lenient: bool = False
     metric: str = metrics_by_name.MAIN
     options: list[str] = field(default_factory=list)
@@ -99,6 +108,48 @@ class Sweep:
             if RUNNING not in found:
                 return found.count(NOT_STARTED), found.count(DONE)
             time.sleep(0.5)
+
+    @contextlib.contextmanager
+    def patient(self, tell: Callable[[str], None]):
+        """While inside, a signal that ends the sweep lets joblib's jobs write their checkpoints first.
+
+        Ctrl-C reaches them as well as this process, whose launcher would kill them at once; SIGTERM is passed
+        on. A second one is not waited for.
+        """
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+
+        def ended(number, frame):
+            for one, handler in before.items():
+                signal.signal(one, handler)
+            if self.joblib and self.folder is not None:
+                tell("the runs write their checkpoints; once more ends them at once")
+                self._await_end(number)
+            raise Interrupted("interrupted", number)
+
+        before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+        for number, handler in before.items():
+            if handler in (signal.default_int_handler, signal.SIG_DFL):
+                signal.signal(number, ended)
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def _await_end(self, number: int) -> None:
+        """Wait until the jobs that run now have ended, or for as long as a sweep may take."""
+        running = [job for job in jobs_of(Path(self.folder)) if job.status == RUNNING]
+        if number == signal.SIGTERM:
+            for job in running:
+                with contextlib.suppress(OSError, KeyError, TypeError):
+                    os.kill(job.record["process"], number)
+        until = time.monotonic() + PATIENCE
+        while time.monotonic() < until:
+            if all(status_of(Path(self.folder) / job.folder)[0] != RUNNING for job in running):
+                return
+            time.sleep(0.1)
 
     def postpones(self, folder: Path) -> bool:
         """Whether the job of this folder is to wait."""
@@ -134,6 +185,8 @@ class Sweep:
         direction, right = hydra.sweeper.direction, "maximize" if higher else "minimize"
         if direction is None:
             self.options.append(f"hydra.sweeper.direction={right}")
+            if hydra.sweeper.get("sampler", {}).get("seed", 0) is None:  # the same search again
+                self.options.append("hydra.sweeper.sampler.seed=0")
         elif getattr(direction, "name", direction) in {"maximize", "minimize"} - {right}:
             raise ValueError(
                 f"hydra.sweeper.direction would have the search go for the worst: of metric={self.metric} "
@@ -144,12 +197,13 @@ class Sweep:
         """How many jobs run at once here."""
         launcher, sweeper = _class_of(hydra.launcher), hydra.sweeper
         self.elsewhere = launcher != "BasicLauncher"
+        self.joblib = launcher == "JoblibLauncher"
         self.again = launcher in ("JoblibLauncher", "LocalLauncher")
         batch = len(self.planned) if self.planned is not None else 0
         limit = sweeper.get("max_batch_size") if self.lenient else sweeper.get("n_jobs")
         if isinstance(limit, int) and limit > 0:
             batch = min(batch, limit) if batch else limit
-        if launcher == "JoblibLauncher":
+        if self.joblib:
             n = hydra.launcher.get("n_jobs")
             n = 1 if n is None else int(n)
             n = max(cores.all_cores() + 1 + n, 1) if n < 0 else n

@@ -161,6 +161,9 @@ def test_mistakes_in_a_sweep_are_told_before_it_begins(at, sweep, said):
     assert "no loss named 'hing'" in said()
     assert sweep("hydra/launcher=jobib", "seed=0,1") == 2
     assert "no hydra/launcher named 'jobib'; did you mean 'joblib'" in said()
+    needs("hydra_joblib_launcher")
+    assert sweep("hydra/launcher=joblib", "hydra.launcher.n_job=2", "seed=0,1") == 2
+    assert "no option 'hydra.launcher.n_job'; did you mean 'hydra.launcher.n_jobs'" in said()
     assert not list(at.glob("sweep/*/status.json"))
 
 
@@ -280,6 +283,9 @@ def jobs_at_once(monkeypatch, arguments) -> tuple[int, list[str]]:
     return found[0].at_once, found[0].options
 
 
+SEEDED = "hydra.sweeper.sampler.seed=0"
+
+
 @pytest.mark.parametrize(
     "plugin, arguments, at_once, options",
     [
@@ -291,8 +297,13 @@ def jobs_at_once(monkeypatch, arguments) -> tuple[int, list[str]]:
         ("joblib_launcher", ["hydra/launcher=joblib", "hydra.sweeper.max_batch_size=2"], 2, []),
         ("submitit_launcher", ["hydra/launcher=submitit_local"], 4, ["hydra.sweeper.max_batch_size=4"]),
         ("submitit_launcher", ["hydra/launcher=submitit_slurm"], 1, []),
-        ("optuna_sweeper", ["hydra/sweeper=optuna"], 1, ["hydra.sweeper.direction=maximize"]),
-        ("optuna_sweeper", ["hydra/sweeper=optuna", "metric=rmse"], 1, ["hydra.sweeper.direction=minimize"]),
+        ("optuna_sweeper", ["hydra/sweeper=optuna"], 1, ["hydra.sweeper.direction=maximize", SEEDED]),
+        (
+            "optuna_sweeper",
+            ["hydra/sweeper=optuna", "metric=rmse"],
+            1,
+            ["hydra.sweeper.direction=minimize", SEEDED],
+        ),
     ],
 )
 def test_how_many_run_at_once(at, monkeypatch, plugin, arguments, at_once, options):
