@@ -173,7 +173,7 @@ def wants_traceback() -> bool:
 
 
 def compose(arguments: list[str], config_name: str = "config", hydra_too: bool = False) -> DictConfig:
-    """The configuration that `arguments` make, without running anything; Hydra's own where it is asked for."""
+    """The configuration that `arguments` make, without running anything; Hydra's too where asked for."""
     from hydra.core.global_hydra import GlobalHydra
 
     options = {} if _hydra_version() >= (1, 4) else {"version_base": "1.3"}
@@ -280,6 +280,8 @@ def _unknown_choice(error: MissingConfigException) -> str:
 def _unknown_key(key: str, arguments: list[str], config_name: str) -> str:
     """Say what options there are where `key` was looked for."""
     others = [a for a in arguments if not a.startswith("-") and a.lstrip("+~").split("=")[0] != key]
+    if _sweeps(arguments):  # of several values the first
+        others = [a if "[" in a or "{" in a else a.partition(",")[0] for a in others if "(" not in a]
     try:
         config = compose([a for a in others if "=" in a], config_name, key.startswith("hydra."))
     except Exception:  # more than one thing is wrong: the others get their turn
