@@ -385,6 +385,8 @@ def test_jobs_at_once_by_joblib(at, write_documents, fast, read_csv):
     assert {line.split()[0] for line in lines} == {"#0", "#1", "#2"}
     workers = max(cores.all_cores() // 2, 1)
     assert sum(f"{workers} worker process" in line for line in lines) == 2
+    assert main(["fit", *fast, "corpus.path=d.jsonl", "kernel=light_pc", "hydra.run.dir=alone"]) == 0
+    assert (at / "alone/predictions.csv").read_bytes() == (at / "sweep/2/predictions.csv").read_bytes()
     left = [line for line in err.splitlines() if not line.startswith("#")]
     assert (
         len(left) == 1 and left[0] == "plugsamp fit: 1 of 3 runs have no outcome"

@@ -169,7 +169,8 @@ def test_what_is_no_sweep(tmp_path):
     [
         ("n_topics=20", 20), ("+x=-3", -3), ("++x=1e-3", 0.001), ("x=.5", 0.5), ("x=true", True),
         ("x=False", False), ("x=null", "null"), ("x=[a,b]", "[a,b]"), ("x='a \\' b'", "a ' b"),
-        ('x="1"', "1"), ("x=12:30", "12:30"), ("x=", ""), ("x=1_0", "1_0"), ("x=a=b", "a=b"), ("x=nan", "nan"),
+        ('x="1"', "1"), ("x=12:30", "12:30"), ("x=", ""), ("x=1_0", "1_0"), ("x=a=b", "a=b"),
+        ("x=nan", "nan"),
     ],
 )  # fmt: skip
 def test_options_as_they_were_given(override, value):
