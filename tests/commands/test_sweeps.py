@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 
@@ -15,8 +16,10 @@ from hydra.core.plugins import Plugins
 
 from plugsamp import cores
 from plugsamp.backends.processes import Processes
+from plugsamp.checkpoint.generations import Generations
 from plugsamp.cli import main
 from plugsamp.commands import run_fit
+from plugsamp.testing.processes import until
 
 from ..backends.leftovers import gone_within
 from .test_resume import assert_same, stop
@@ -431,3 +434,39 @@ def test_jobs_of_submitit(at, write_documents, fast, read_csv):
     assert code == 2, err
     assert table(at, read_csv) == [("1", "done"), ("0", "failed")]
     assert "n_topics must be from 1 to 65,535, not 0" in out
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_interrupted_sweep_of_joblib_keeps_checkpoints(at, write_documents, fast, read_csv, number, code):
+    needs("hydra_joblib_launcher")
+    write_documents(at / "d.jsonl")
+    arguments = [
+        *fast,
+        "corpus.path=d.jsonl",
+        "hydra/launcher=joblib",
+        "hydra.launcher.n_jobs=2",
+        "report=false",
+    ]
+    command = [sys.executable, "-m", "plugsamp.cli", "fit", "-m", *arguments, "sweeps=1000000", "seed=0,1,2"]
+    process = subprocess.Popen(
+        [*command, "hydra.sweep.dir=sweep"], cwd=at, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+        text=True, start_new_session=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )  # fmt: skip
+    try:
+        traces = [at / f"sweep/{n}/trace.csv" for n in range(2)]
+        assert until(lambda: all(t.exists() and t.stat().st_size > 500 for t in traces), 120.0)
+        if number == signal.SIGINT:
+            os.killpg(process.pid, number)  # as a terminal does
+        else:
+            process.send_signal(number)
+        err = process.communicate(timeout=120)[1]
+    finally:
+        process.kill()
+        process.wait()
+    assert process.returncode == code and "Traceback" not in err, err
+    found = {row["folder"]: row for row in read_csv(at / "sweep/sweep.csv")}
+    for n in "01":
+        assert "the checkpoint in" in found[n]["error"] and found[n]["status"] == "interrupted"
+        assert Generations(at / f"sweep/{n}/checkpoint")
+    assert all(gone_within(10.0, status(at / f"sweep/{n}")["process"]) for n in range(2))
