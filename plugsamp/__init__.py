@@ -32,6 +32,7 @@ __getattr__, __dir__, __all__ = attach(
         "fit": "plugsamp.fitting",
         "load_model": "plugsamp.models",
         "save_model": "plugsamp.models",
+        "sweep_table": "plugsamp.sweeps",
         **{name: f"plugsamp.{name}" for name in _MODULES},
     },
 )

@@ -14,6 +14,7 @@ COMMANDS = {
     "predict": ("plugsamp.commands.predict", "predict new documents with a saved model"),
     "evaluate": ("plugsamp.commands.evaluate", "score a saved model on documents with known responses"),
     "report": ("plugsamp.commands.report", "write the HTML report of a run: topics, weights, why, chains"),
+    "sweep": ("plugsamp.commands.sweep", "one table, and a figure, of the runs of a sweep or of any folder"),
     "convert": ("plugsamp.commands.convert", "write a corpus in another format"),
     "cite": ("plugsamp.commands.cite", "the papers behind what a run used"),
     "plugins": (

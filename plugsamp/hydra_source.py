@@ -12,6 +12,7 @@ import contextlib
 import difflib
 
 from hydra.core.config_search_path import ConfigSearchPath
+from hydra.core.config_store import ConfigStore
 from hydra.core.object_type import ObjectType
 from hydra.core.plugins import Plugins
 from hydra.errors import ConfigCompositionException
@@ -87,11 +88,40 @@ class RegistrySearchPath(SearchPathPlugin):
             search_path.append("plugsamp", f"{SCHEME}://")
 
 
-def register() -> None:
-    """Make Hydra know the two plugins; its own discovery misses editable installs (1.3)."""
+#: Hydra's plugins that conf has presets for: the group, the name of the preset, the package.
+PRESETS = (
+    ("hydra/launcher", "joblib", "hydra-joblib-launcher"),
+    ("hydra/launcher", "submitit_local", "hydra-submitit-launcher"),
+    ("hydra/launcher", "submitit_slurm", "hydra-submitit-launcher"),
+    ("hydra/sweeper", "optuna", "hydra-optuna-sweeper"),
+)
+
+#: A preset finds the plugin's own configuration, whose name it takes, under the name with this before it.
+PLUGIN = "plugin_"
+
+
+@contextlib.contextmanager
+def registered():
+    """While inside, Hydra knows our plugins, whose discovery misses editable installs (1.3), and our presets.
+
+    Of a plugin's configuration with the name of a preset Hydra 1.3 would make the preset's schema.
+    """
     plugins = Plugins.instance()
     for plugin in (RegistrySource, RegistrySearchPath):
         plugins.register(plugin)
+    moved = []
+    for group, name, _ in PRESETS:
+        folder = ConfigStore.instance().repo
+        for part in group.split("/"):
+            folder = folder.get(part, {})
+        if f"{name}.yaml" in folder:  # that plugin is installed
+            folder[f"{PLUGIN}{name}.yaml"] = folder.pop(f"{name}.yaml")
+            moved.append((folder, name))
+    try:
+        yield
+    finally:
+        for folder, name in moved:
+            folder[f"{name}.yaml"] = folder.pop(f"{PLUGIN}{name}.yaml")
 
 
 def node_of(group: str, name: str) -> dict:

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 
 log = logging.getLogger(__name__)
 
-#: Without a terminal: a line after so many seconds or sweeps, whichever comes first.
-SECONDS, SWEEPS = 10.0, 10
+#: Without a terminal: a line after so many seconds or sweeps, whichever is first; of the latter so many.
+SECONDS, SWEEPS, LINES = 10.0, 10, 100
 
 
 class Progress:
@@ -27,6 +27,7 @@ class Progress:
 
     def __init__(self, sweeps: int, n_tokens: int, terminal: bool | None = None):
         self.sweeps = sweeps
+        self._every = max(SWEEPS, -(-sweeps // LINES))
         self.n_tokens = n_tokens
         self.terminal = sys.stderr.isatty() if terminal is None else terminal
         self.done = 0
@@ -65,7 +66,7 @@ class Progress:
             self._bar.update(self._task, completed=self.done, what=what)
             return
         now = time.monotonic()
-        if self.done % SWEEPS == 0 or now - self._last >= SECONDS or self.done == self.sweeps:
+        if self.done % self._every == 0 or now - self._last >= SECONDS or self.done == self.sweeps:
             left = (now - self._start) / (self.done - self._before) * (self.sweeps - self.done)
             log.info("sweep %d/%d  %s  %s left", self.done, self.sweeps, what, duration(left))
             self._last = now

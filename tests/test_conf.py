@@ -156,8 +156,7 @@ def test_a_plugin_in_an_experiment_file(student, tmp_path):
     (folder / "mine.yaml").write_text(
         "# @package _global_\ndefaults:\n  - override /loss: student_t\nloss:\n  df: 9\n  rubost: true\n"
     )
-    hydra_source.register()
-    with initialize_config_module("plugsamp.conf", version_base="1.3"):
+    with hydra_source.registered(), initialize_config_module("plugsamp.conf", version_base="1.3"):
         config = hydra_compose(
             "config", [f"hydra.searchpath=[file://{tmp_path / 'conf'}]", "experiment=mine"]
         )

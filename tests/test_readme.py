@@ -20,7 +20,7 @@ BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", README, re.M | re.S)
 LINES = [line for kind, text in BLOCKS if kind == "bash" for line in text.splitlines()]
 COMMANDS = [line for line in LINES if line.startswith("plugsamp fit")]
 #: Commands with a configuration of their own: module, and what the first lines of their tasks check.
-OTHERS = {name: f"plugsamp.commands.{name}" for name in ("predict", "evaluate", "convert", "report")}
+OTHERS = {name: f"plugsamp.commands.{name}" for name in ("predict", "evaluate", "convert", "report", "sweep")}
 
 
 def test_it_begins_with_the_two_commands():
@@ -59,6 +59,8 @@ def test_commands_compose(command):
     # of a sweep, the first choice
     if "-m" in shlex.split(command):
         arguments = [re.sub(r"=glob\(\*\)$", "=dense", a) for a in arguments]
+        arguments = [re.sub(r"=(tag\(\w+,)?(interval|choice)\((.+?),.*", r"=\3", a) for a in arguments]
+        arguments = [a for a in arguments if not a.startswith("hydra")]
         arguments = [a if a.split("=", 1)[-1][:1] == "[" else a.split(",")[0] for a in arguments]
     config = compose(arguments)
     made = {g: hydra_source.object_of(g, config[g]) for g in hydra_source.CONFIG_GROUPS}
@@ -69,7 +71,7 @@ def test_commands_compose(command):
 def test_other_commands_compose(line):
     _, name, *arguments = shlex.split(line)
     config = compose(arguments, name)
-    if name != "report" or config.get("corpus") is not None:  # a report reads the run's own
+    if name not in ("report", "sweep") or config.get("corpus") is not None:  # which have the run's own
         hydra_source.object_of("corpus", config.corpus)
     settings_of(import_module(OTHERS[name]).Settings, config)
 

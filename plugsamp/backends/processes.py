@@ -8,8 +8,7 @@ import sys
 import warnings
 from typing import Literal
 
-from joblib import cpu_count
-
+from plugsamp import cores
 from plugsamp.adlda import SCHEMES
 from plugsamp.backends import counter
 from plugsamp.backends.base import Backend, Work
@@ -33,7 +32,8 @@ class Processes(Backend):
     Parameters
     ----------
     workers : int or "auto"
-        How many; "auto" is the number of cores that this process may use.
+        How many; "auto" is the number of cores that this process may use; of runs of a sweep at once, each
+        has its part of them.
     folder : str, optional
         Keep the shared arrays in files (without a name) in this folder, for chains larger than memory is
         comfortable with. By default they are in memory, and in the folder for temporary files where memory
@@ -82,7 +82,7 @@ class Processes(Backend):
     def open(self, partial: bool) -> Work:
         n = self.workers
         if n == "auto":
-            n = max(cpu_count(), 1) if partial else 1
+            n = cores.own() if partial else 1
         return InProcesses(n, self.folder, 1 if partial else n, self.collapsed)
 
 

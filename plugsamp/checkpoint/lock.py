@@ -87,6 +87,24 @@ class Lock:
         _held.discard(self._key)
 
 
+def held(folder) -> bool:
+    """Whether somebody, in whatever process of this machine, holds the lock of `folder`."""
+    if os.path.realpath(folder) in _held:  # closing the file would give the lock away
+        return True
+    try:
+        handle = os.open(Path(folder) / NAME, os.O_RDWR)
+    except OSError:
+        return False
+    try:
+        if fcntl is not None:
+            fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return False
+    except OSError as error:
+        return error.errno in (errno.EACCES, errno.EAGAIN)
+    finally:
+        os.close(handle)
+
+
 def _lock(handle: int, path: Path) -> None:
     if fcntl is None:
         return

@@ -28,6 +28,8 @@ class Command:
         The config groups that it has.
     experiments : bool
         Whether there are experiments to choose from.
+    table : bool
+        Whether a sweep ends with the table of its jobs.
     """
 
     name: str
@@ -37,12 +39,13 @@ class Command:
     examples: str
     groups: tuple[str, ...] = ("corpus",)
     experiments: bool = False
+    table: bool = False
 
     def main(self, arguments: list[str]) -> int:
         """Run it, or print its manual page; returns the exit code."""
         asked = [a for a in arguments if a in ("-h", "--help")]
         if not asked:
-            return hydra_app.run(self.name, self.task, arguments, self.config)
+            return hydra_app.run(self.name, self.task, arguments, self.config, self.table)
         from plugsamp.commands import manual
 
         try:

@@ -7,18 +7,18 @@ import logging
 import secrets
 import shutil
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
-from plugsamp import hydra_source
+from plugsamp import cores, hydra_source
 from plugsamp.checkpoint.generations import Generations
-from plugsamp.checkpoint.lock import Lock
+from plugsamp.checkpoint.lock import Lock, Locked
 from plugsamp.checkpoint.options import Checkpoints
-from plugsamp.commands import hydra_app
+from plugsamp.commands import hydra_app, sweeping
 from plugsamp.commands.command import Command
 from plugsamp.commands.settings import checked, settings_of
 from plugsamp.concentration import Concentration
@@ -26,6 +26,8 @@ from plugsamp.covariates.options import Covariates
 from plugsamp.runfolder import CHECKPOINT, CONFIG, clean_up, holds_run, write_text
 from plugsamp.second_step import SecondStep
 from plugsamp.starts import Start
+from plugsamp.sweeps import earlier, status
+from plugsamp.sweeps import metric as metrics_by_name
 
 log = logging.getLogger(__name__)
 
@@ -80,6 +82,7 @@ class Settings:
     report: bool
     save_model: bool
     overwrite: bool
+    metric: str
     data_dir: str
 
     @classmethod
@@ -131,60 +134,135 @@ def _learning(name: str, given: dict) -> Concentration:
 
 
 def task(config: DictConfig) -> float | None:
-    """One run under Hydra; the main metric is its value, for sweepers."""
+    """One run under Hydra; its metric is the value, for sweepers."""
     from hydra.core.hydra_config import HydraConfig
 
-    runtime, mode = HydraConfig.get().runtime, HydraConfig.get().mode
-    if mode == RunMode.RUN and not str(HydraConfig.get().run.dir or "").strip():
+    hydra, sweep = HydraConfig.get(), sweeping.current()
+    if sweep is None and not str(hydra.run.dir or "").strip():
         raise ValueError(hydra_app.NO_FOLDER.format("run"))
+    folder, overrides = Path(hydra.runtime.output_dir), list(hydra.overrides.task)
+    if sweep is not None and sweep.postpones(folder):
+        log.info("was killed; it waits for the others")
+        return None
     # Paths are the caller's, whatever hydra.job.chdir says.
-    with contextlib.chdir(runtime.cwd):
-        return run(config, Path(runtime.output_dir), sweeping=mode == RunMode.MULTIRUN)
+    with contextlib.chdir(hydra.runtime.cwd):
+        try:
+            return run(config, folder, overrides=overrides)
+        except (Occupied, Locked) as error:
+            if sweep is not None:
+                status.refuse(folder, overrides, str(error), sweep.id)
+            raise
 
 
-def run(config: DictConfig, folder: Path, sweeping: bool = False, resume: bool = False) -> float | None:
-    """Fit as configured and write the run folder; the main metric is returned.
+class Occupied(ValueError):
+    """The folder holds another run."""
+
+
+def run(config: DictConfig, folder: Path, resume: bool = False, overrides=None) -> float | None:
+    """Fit as configured and write the run folder; the metric is returned.
+
+    A job of a sweep whose folder holds the same run is not done again, and goes on from its checkpoint where
+    that run is not done.
 
     Parameters
     ----------
     config : DictConfig
     folder : Path
-    sweeping : bool
-        Whether the run is one of several.
     resume : bool
         Go on from the checkpoint in the folder.
+    overrides : list of str, optional
+        The options as they were given; by default those of the run that goes on.
     """
+    sweep = sweeping.current()
+    with Lock(folder):
+        clean_up(folder)
+        if not resume and holds_run(folder) and config.get("overwrite") is not True:
+            differing = earlier.differences(folder, config) if sweep is not None else None
+            if differing != []:
+                raise Occupied(_occupied(folder, sweep, differing))
+            if (done := earlier.outcome(folder)) is not None:
+                log.info("done already: %s", folder)
+                status.claim(folder, overrides=overrides, sweep=sweep.id)
+                return metrics_by_name.value(done, config.metric)
+            resume = earlier.has_checkpoint(folder)
+        given = {"overrides": overrides, "sweep": None if sweep is None else sweep.id}
+        with status.recorded(folder, _explain, begun=not resume, **given) as begin:
+            return _run(config, folder, begin if resume else None)
+
+
+def _explain(error: BaseException) -> tuple[str, bool]:
+    message = "interrupted" if type(error) is KeyboardInterrupt else hydra_app.message_of(error)
+    return message, isinstance(error, hydra_app.USER_ERRORS)
+
+
+def _occupied(folder: Path, sweep, differing: list[str] | None) -> str:
+    """Why a folder is refused."""
+    if sweep is not None:
+        what = f"a run of another configuration ({'; '.join(differing)})"
+        return f"{folder} holds {what}; choose another hydra.sweep.dir, or overwrite=true"
+    on = ""
+    if Generations(folder / CHECKPOINT):
+        on = f"go on from its checkpoint with plugsamp resume run={folder}, "
+    return f"{folder} holds a run already; {on}choose another hydra.run.dir, or overwrite=true"
+
+
+def _run(config: DictConfig, folder: Path, resumed: Callable[[], None] | None) -> float | None:
+    """The run itself; where it goes on from its checkpoint, `resumed` is called when that proves its own."""
+    if resumed is not None:
+        earlier.check_plugins_of(folder)
     settings = Settings.of(config)
     # What can be wrong whatever the data is said before they are read.
     chosen = {g: hydra_source.object_of(g, config.get(g)) for g in hydra_source.CONFIG_GROUPS}
     from plugsamp.commands import run_fit
 
+    metrics_by_name.check(settings.metric)
     model = run_fit.check(settings, chosen)
-    with Lock(folder):
-        clean_up(folder)
-        if not resume:
-            _make_room(folder, settings.overwrite, "hydra.sweep.dir" if sweeping else "hydra.run.dir")
+    settings.n_jobs = _processes(settings.n_jobs, chosen["backend"])
+    if resumed is not None:
         if settings.seed is None:
-            settings.seed = secrets.randbits(32)
-            log.info("seed %d", settings.seed)
-        write = partial(_write_config, config, settings.seed, folder)
-        if not resume:
-            write()
-        with warnings.catch_warnings():
-            warnings.showwarning = lambda message, *rest, **more: log.warning("%s", message)
-            return run_fit.run(settings, chosen, model, folder, write if resume else None)
+            settings.seed = earlier.seed_of(folder)
+    else:
+        _make_room(folder)
+    if settings.seed is None:
+        settings.seed = secrets.randbits(32)
+        log.info("seed %d", settings.seed)
+    write = partial(_write_config, config, settings.seed, folder)
+    if resumed is None:
+        write()
+
+    def go_on() -> None:
+        resumed()
+        write()
+
+    with warnings.catch_warnings():
+        warnings.showwarning = lambda message, *rest, **more: log.warning("%s", message)
+        metrics = run_fit.run(settings, chosen, model, folder, go_on if resumed is not None else None)
+    value = metrics_by_name.value(metrics, settings.metric)
+    if value is None:
+        log.warning(
+            "this run has no %s; it has %s", settings.metric, ", ".join(metrics_by_name.measures(metrics))
+        )
+    return value
 
 
-def _make_room(folder: Path, overwrite: bool, option: str) -> None:
-    """Refuse a folder that holds a run, or take from it what a new one could be taken for."""
-    if not holds_run(folder):
-        return
-    if not overwrite:
-        if Generations(folder / CHECKPOINT):
-            on = f"go on from its checkpoint with plugsamp resume run={folder}, "
-        else:
-            on = ""
-        raise ValueError(f"{folder} holds a run already; {on}choose another {option}, or overwrite=true")
+def _processes(n_jobs: int, backend) -> int:
+    """n_jobs, where other jobs of a sweep run beside this one: -1 is its share of the cores."""
+    if cores.sharers() == 1:
+        return n_jobs
+    if n_jobs < 0:
+        n_jobs = max(cores.own() + 1 + n_jobs, 1)
+    workers = getattr(backend, "workers", 1)
+    each = n_jobs * (workers if isinstance(workers, int) else 1)
+    if each > 1 and each * cores.sharers() > cores.all_cores():
+        log.warning(
+            "%d runs at once with %d worker processes each have %d cores to share; backend.workers=auto, or "
+            "n_jobs=-1, takes a run's part of them", cores.sharers(), each, cores.all_cores(),
+        )  # fmt: skip
+    return n_jobs
+
+
+def _make_room(folder: Path) -> None:
+    """Take from a folder what a new run could be taken for."""
     shutil.rmtree(folder / CHECKPOINT, ignore_errors=True)
     for name in ("trace.csv", "metrics.json"):
         (folder / name).unlink(missing_ok=True)
@@ -211,4 +289,4 @@ EXAMPLES = """\
   plugsamp fit -m n_topics=20,50,100 'loss=glob(*)'
   plugsamp plugins losses                               names, origin and options of what is installed"""
 
-COMMAND = Command("fit", "config", task, USAGE, EXAMPLES, tuple(hydra_source.CONFIG_GROUPS), True)
+COMMAND = Command("fit", "config", task, USAGE, EXAMPLES, tuple(hydra_source.CONFIG_GROUPS), True, True)

@@ -21,6 +21,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from plugsamp import hydra_source, registry
+from plugsamp.commands.sweeping import Completed, Sweep, awaiting, finish
 from plugsamp.errors import Interrupted
 
 log = logging.getLogger(__name__)
@@ -35,19 +36,51 @@ NO_FOLDER = "hydra.{0}.dir is empty; name the folder to write to, hydra.{0}.dir=
 
 
 def run(
-    command: str, task: Callable[[DictConfig], object], arguments: list[str], config_name: str = "config"
+    command: str,
+    task: Callable[[DictConfig], object],
+    arguments: list[str],
+    config_name: str = "config",
+    table: bool = False,
 ) -> int:
     """Compose the configuration from `arguments` and run `task` on it; returns the exit code.
 
     0 is success, 2 what the user can put right (said on standard error), 130 or 143 what a signal
-    has ended.
+    has ended. With `table` a sweep of the command ends with the table of its jobs, however it ends.
     """
     for argument in arguments:
         empty = re.fullmatch(r"""\+{0,2}hydra\.(run|sweep)\.dir=\s*(''|""|null)?\s*""", argument)
         if empty:  # Hydra would write into the working folder, before anything else
             print(f"plugsamp {command}: {NO_FOLDER.format(empty[1])}", file=sys.stderr)
             return 2
-    hydra_source.register()
+    sweep = Sweep() if table else None
+    code = worst = 0
+
+    def once() -> int:
+        given = [*arguments, *(() if sweep is None else sweep.options)]
+        if sweep is not None and sweep.folder is not None:  # another round, whatever the time is by now
+            given.append(
+                'hydra.sweep.dir="{}"'.format(sweep.folder.replace("\\", "\\\\").replace('"', '\\"'))
+            )
+        return _run(command, task, given, config_name, sweep)
+
+    def tell(what: str) -> None:
+        print(f"plugsamp {command}: {what}", file=sys.stderr)
+
+    try:
+        if sweep is None:
+            code = once()
+        else:
+            with sweep.patient(tell):
+                code = sweep.rounds(once, tell)
+    finally:
+        if sweep is not None and sweep.folder is not None:
+            without, worst = finish(sweep)
+            if without:
+                tell(without)
+    return code or worst
+
+
+def _run(command: str, task, arguments: list[str], config_name: str, sweep: Sweep | None) -> int:
     failure: list[BaseException] = []
     keep = wants_traceback()
     jobs = 0  # in this process: launchers may run them in others
@@ -55,16 +88,23 @@ def run(
     def job(config: DictConfig):
         nonlocal jobs
         jobs += 1
+        sweeping = HydraConfig.get().mode == RunMode.MULTIRUN
         try:
-            return task(config)
+            if not (sweeping and sweep is not None):
+                return task(config)
+            _label_console(f"#{HydraConfig.get().job.num} ")
+            with sweep.job():
+                return task(config)
         except BrokenPipeError:
             raise
-        except USER_ERRORS as error:
-            if keep:
-                raise
-            if HydraConfig.get().mode == RunMode.MULTIRUN:
+        except Exception as error:
+            mistake = isinstance(error, USER_ERRORS)
+            if sweeping and (mistake or sweep is not None):
                 # The other jobs of a sweep go on; this one's failure is told at once, in its own log too.
-                log.error("%s: %s", command, message_of(error))
+                log.error("%s: %s", command, message_of(error), exc_info=keep or not mistake)
+                if sweep is not None and sweep.lenient:
+                    return None
+            if keep or sweeping or not mistake:
                 raise
             failure.append(error)  # Hydra would add lines of its own
             return None
@@ -76,21 +116,34 @@ def run(
     try:
         sys.argv = [f"plugsamp {command}", *arguments]
         os.environ["HYDRA_FULL_ERROR"] = "1"  # so that errors reach us, not Hydra's printer
-        try:
+        with hydra_source.registered(), awaiting(sweep):
             app()
             if not jobs and _sweeps(arguments) and _empty(arguments):
                 failure.append(ValueError("the sweep has no run: a glob(...) in it matches no choice"))
-        except BrokenPipeError:
-            raise
-        except (CompactHydraException, *USER_ERRORS) as error:
-            if keep:
-                raise
-            failure.append(error)
+    except BrokenPipeError:
+        raise
+    except Completed:
+        return _run(command, task, [*arguments, *sweep.options], config_name, sweep)
     except KeyboardInterrupt as interrupt:
         print(f"plugsamp {command}: {str(interrupt) or 'interrupted'}", file=sys.stderr)
         return interrupt.exit_code if isinstance(interrupt, Interrupted) else 130
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else int(stop.code is not None)
+    except (CompactHydraException, *USER_ERRORS) as error:
+        if keep:
+            raise
+        failure.append(error)
+    except Exception as error:
+        if keep or sweep is None or sweep.folder is None:
+            raise
+        # Jobs keep their own: this is the launcher's, such as a pool one of whose processes was killed.
+        why = _first_line(str(error))
+        sweep.broken = True
+        print(
+            f"plugsamp {command}: the launcher has ended early: {type(error).__name__}: {why}",
+            file=sys.stderr,
+        )
+        return 1
     finally:
         sys.argv = argv
         if full is None:
@@ -103,19 +156,30 @@ def run(
     return 0
 
 
+def _label_console(label: str) -> None:
+    """Begin each line on the terminal with `label`: jobs of a sweep that run at once share it."""
+    for handler in logging.getLogger().handlers:
+        ours = handler.formatter is not None and handler.formatter._fmt == "%(message)s"
+        if (
+            ours
+            and isinstance(handler, logging.StreamHandler)
+            and not isinstance(handler, logging.FileHandler)
+        ):
+            handler.setFormatter(logging.Formatter(f"{label}%(message)s"))
+
+
 def wants_traceback() -> bool:
     return any(os.environ.get(name, "0") not in ("", "0") for name in TRACEBACK_VARIABLES)
 
 
-def compose(arguments: list[str], config_name: str = "config") -> DictConfig:
-    """The configuration that `arguments` make, without running anything."""
+def compose(arguments: list[str], config_name: str = "config", hydra_too: bool = False) -> DictConfig:
+    """The configuration that `arguments` make, without running anything; Hydra's too where asked for."""
     from hydra.core.global_hydra import GlobalHydra
 
-    hydra_source.register()
     options = {} if _hydra_version() >= (1, 4) else {"version_base": "1.3"}
     GlobalHydra.instance().clear()
-    with hydra.initialize_config_module("plugsamp.conf", **options):
-        return hydra.compose(config_name, overrides=list(arguments))
+    with hydra_source.registered(), hydra.initialize_config_module("plugsamp.conf", **options):
+        return hydra.compose(config_name, overrides=list(arguments), return_hydra_config=hydra_too)
 
 
 def explain(error: BaseException, arguments: list[str], config_name: str) -> str:
@@ -202,19 +266,24 @@ def _there_are(group: str) -> str:
 
 
 def _unknown_choice(error: MissingConfigException) -> str:
+    for kind, preset, package in hydra_source.PRESETS:
+        if f"{kind}/{hydra_source.PLUGIN}{preset}" in str(error):
+            return f"{kind}={preset} needs {package}: pip install 'plugsamp[sweeps]'"
     missing = error.missing_cfg_file or ""
     group, _, name = missing.rpartition("/")
     if not group or error.options is None:
         return str(error)
-    available = sorted(error.options)
+    available = sorted(o for o in error.options if not o.startswith(hydra_source.PLUGIN))
     return f"no {group} named {name!r}{registry.elsewhere(name)}{registry.suggestion(name, available)}"
 
 
 def _unknown_key(key: str, arguments: list[str], config_name: str) -> str:
     """Say what options there are where `key` was looked for."""
     others = [a for a in arguments if not a.startswith("-") and a.lstrip("+~").split("=")[0] != key]
+    if _sweeps(arguments):  # of several values the first
+        others = [a if "[" in a or "{" in a else a.partition(",")[0] for a in others if "(" not in a]
     try:
-        config = compose([a for a in others if "=" in a], config_name)
+        config = compose([a for a in others if "=" in a], config_name, key.startswith("hydra."))
     except Exception:  # more than one thing is wrong: the others get their turn
         return f"there is no option {key!r}"
     parent, _, _ = key.rpartition(".")

@@ -11,11 +11,10 @@ from pathlib import Path
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from plugsamp.checkpoint.generations import Generations
-from plugsamp.checkpoint.identity import check_plugins
 from plugsamp.commands import fit
 from plugsamp.commands.command import Command
-from plugsamp.runfolder import CHECKPOINT, CONFIG
+from plugsamp.runfolder import CONFIG
+from plugsamp.sweeps import earlier
 
 #: What may change.
 OPTIONS = ("sweeps", "backend", "n_jobs", "checkpoint", "top_words", "report", "save_model")
@@ -137,13 +136,13 @@ def resume(folder: Path, changes: DictConfig, given: list[str]) -> float | None:
                 OmegaConf.update(config, key, OmegaConf.select(changes, key), force_add=True)
         elif name in OPTIONS:
             OmegaConf.update(config, key, OmegaConf.select(changes, key), force_add=True)
-    checkpoints = [Generations(path) for path in (folder / CHECKPOINT, *folder.glob(f"{CHECKPOINT}/model-*"))]
-    about = next((found.about() for found in checkpoints if found), {})
-    if not any(checkpoints):
+    if not earlier.has_checkpoint(folder):
         raise ValueError(
             f"{folder} has no checkpoint to go on from; plugsamp fit with overwrite=true starts the run again"
         )
-    check_plugins((about or {}).get("made_with", {}), folder)  # before the configuration asks for them
+    earlier.check_plugins_of(folder)  # before the configuration asks for them
+    if "metric" not in config:  # a run of an older plugsamp
+        OmegaConf.update(config, "metric", "main", force_add=True)
     done = _sweeps_done(folder)
     if done is not None and done == config.get("sweeps"):
         raise ValueError(f"the run in {folder} is done; with more sweeps than {done} it goes on (sweeps=...)")

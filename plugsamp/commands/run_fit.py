@@ -18,6 +18,7 @@ from plugsamp.agreement import agreement
 from plugsamp.checkpoint.generations import Generations
 from plugsamp.checkpoint.options import Checkpoints
 from plugsamp.checks import whole
+from plugsamp.commands import sweeping
 from plugsamp.diagnostics import sparsity, top_words, topic_table
 from plugsamp.errors import InputWarning, Interrupted
 from plugsamp.evaluation import evaluate
@@ -77,8 +78,8 @@ def check(settings, chosen: Mapping) -> Model:
     return Model(**settings.model_options(), **parts)
 
 
-def run(settings, chosen: Mapping, model: Model, folder: Path, resumed=None) -> float | None:
-    """Read, fit, evaluate, write the run folder and show the outcome; the main metric is returned.
+def run(settings, chosen: Mapping, model: Model, folder: Path, resumed=None) -> dict:
+    """Read, fit, evaluate, write the run folder and show the outcome; what metrics.json holds is returned.
 
     metrics.json is written last: a folder that has it is complete. Where the run goes on from a checkpoint,
     `resumed` is called once that proves to be its own.
@@ -114,8 +115,12 @@ def run(settings, chosen: Mapping, model: Model, folder: Path, resumed=None) -> 
         parts = {"train": train, "test": test, "train_prediction": trained.prediction}
         report.write(folder, metrics=metrics, predictor=predictor, **parts)
     write_json(folder / "metrics.json", metrics)
-    show(result, trained, tested, tables, folder, metrics)
-    return metrics["main"]
+    if sweeping.current() is None:
+        show(result, trained, tested, tables, folder, metrics)
+    else:  # whose table comes at the end
+        for line in outcome(result, trained, tested, metrics):
+            log.info("%s", line)
+    return metrics
 
 
 def topic_rows(result: Fit, predictor, train, n_words: int) -> tuple[dict, list[list[str]]]:
@@ -173,7 +178,9 @@ def _responses_of(loss) -> str:
 
 def _fit(settings, chosen, model, train, folder: Path, resumed) -> Fit | SeparateFit:
     n_tokens = train.n_tokens
-    with TraceFile(folder / "trace.csv") as trace, Progress(settings.sweeps, n_tokens) as progress:
+    sweep = sweeping.current()
+    bar = False if sweep is not None and sweep.elsewhere else None  # one terminal for several runs
+    with TraceFile(folder / "trace.csv") as trace, Progress(settings.sweeps, n_tokens, bar) as progress:
         # Chains of their own report when they are done, and are counted as they are.
         one = settings.multiclass == "multitask" and settings.chains == 1
         observers = [trace, progress] if one else [trace]
@@ -306,18 +313,7 @@ def mixing_of(settings, result: SeparateFit) -> dict:
 
 def show(result: Fit | SeparateFit, trained, tested, tables, folder: Path, metrics: Mapping) -> None:
     """The outcome on standard output: metrics, then the largest topics, or the strongest of each model."""
-    lines = [
-        f"{what:5} {_numbers(evaluation.measures)}"
-        for what, evaluation in (("test", tested), ("train", trained))
-        if evaluation is not None and evaluation.measures
-    ]
-    mixed = metrics.get("mixing")
-    if mixed is not None:
-        known = [f"{k.replace('_', ' ')} {one['r_hat']:.3f}" for k, one in mixed.items() if k != "unknown"]
-        lines.append(f"R-hat {', '.join(known)}" if known else f"R-hat unknown: {mixed['unknown']}")
-    speed = quantity(result.tokens_per_second)
-    lines.append(f"{result.n_sweeps} sweeps in {duration(result.seconds)}, {speed} tok/s")
-    print("\n".join([*lines, ""]))
+    print("\n".join([*outcome(result, trained, tested, metrics), ""]))
     width = max(shutil.get_terminal_size((100, 24)).columns, 40)  # a narrower table says nothing
     if len(tables) == 1 or "chains" in metrics:  # of several chains the first
         every = tables[0][1]
@@ -334,6 +330,21 @@ def show(result: Fit | SeparateFit, trained, tested, tables, folder: Path, metri
     if left:
         print(f"... {left} more in {folder / 'topics.txt'}")
     print(f"\nrun folder: {folder}")
+
+
+def outcome(result: Fit | SeparateFit, trained, tested, metrics: Mapping) -> list[str]:
+    """Measures, agreement and speed, a line each."""
+    lines = [
+        f"{what:5} {_numbers(evaluation.measures)}"
+        for what, evaluation in (("test", tested), ("train", trained))
+        if evaluation is not None and evaluation.measures
+    ]
+    mixed = metrics.get("mixing")
+    if mixed is not None:
+        known = [f"{k.replace('_', ' ')} {one['r_hat']:.3f}" for k, one in mixed.items() if k != "unknown"]
+        lines.append(f"R-hat {', '.join(known)}" if known else f"R-hat unknown: {mixed['unknown']}")
+    speed = quantity(result.tokens_per_second)
+    return [*lines, f"{result.n_sweeps} sweeps in {duration(result.seconds)}, {speed} tok/s"]
 
 
 def _numbers(measures: Mapping) -> str:

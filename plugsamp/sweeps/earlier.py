@@ -1,0 +1,84 @@
+"""What a run folder holds already: whether it is the same run, and how far that has come."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from omegaconf import DictConfig, OmegaConf
+
+from plugsamp.checkpoint.generations import Generations
+from plugsamp.checkpoint.identity import check_plugins
+from plugsamp.options import shown
+from plugsamp.runfolder import CHECKPOINT, CONFIG
+from plugsamp.sweeps.status import DONE, read, status_of
+
+#: Options that leave the outcome, and what is written of it, as they are.
+IMMATERIAL = ("metric", "overwrite", "n_jobs", "checkpoint", "data_dir")
+
+#: Differences that are named; the others are counted.
+NAMED = 3
+
+
+def differences(folder: Path, config: DictConfig) -> list[str]:
+    """Where the configuration of a folder's run differs from `config`, in words; empty where nowhere."""
+    try:
+        saved = OmegaConf.to_container(OmegaConf.load(folder / CONFIG), resolve=True)
+    except Exception:  # missing, or damaged in whatever way
+        return [f"{CONFIG} is missing or damaged"]
+    was, now = _flat(saved), _flat(OmegaConf.to_container(config, resolve=True))
+    if now.get("seed") is None:  # any will do
+        now["seed"] = was.get("seed")
+    names = [n for n in (*now, *(n for n in was if n not in now)) if n.partition(".")[0] not in IMMATERIAL]
+    found = [
+        f"{name} is {_words(was, name)}, here {_words(now, name)}"
+        for name in names
+        if was.get(name, _ABSENT) != now.get(name, _ABSENT)
+    ]
+    if len(found) > NAMED:
+        found[NAMED:] = [f"{len(found) - NAMED} more"]
+    return found
+
+
+_ABSENT = object()
+
+
+def _flat(node, prefix: str = "") -> dict:
+    if not isinstance(node, Mapping):
+        return {}
+    found = {}
+    for key, value in node.items():
+        if isinstance(value, Mapping) and value:
+            found |= _flat(value, f"{prefix}{key}.")
+        else:
+            found[f"{prefix}{key}"] = value
+    return found
+
+
+def _words(options: Mapping, name: str) -> str:
+    return shown(options[name]) if name in options else "not there"
+
+
+def outcome(folder: Path) -> dict | None:
+    """metrics.json of a run that is done; None of one that is not."""
+    return (read(folder / "metrics.json") or None) if status_of(folder)[0] in (DONE, None) else None
+
+
+def checkpoints(folder: Path) -> list[Generations]:
+    """Of the run, or of each of its models."""
+    return [Generations(path) for path in (folder / CHECKPOINT, *folder.glob(f"{CHECKPOINT}/model-*"))]
+
+
+def has_checkpoint(folder: Path) -> bool:
+    return any(checkpoints(folder))
+
+
+def check_plugins_of(folder: Path) -> None:
+    """Refuse to go on with a run whose plugins are not installed (StorageError)."""
+    about = next((found.about() for found in checkpoints(folder) if found), None)
+    check_plugins((about or {}).get("made_with", {}), folder)
+
+
+def seed_of(folder: Path) -> int | None:
+    """The seed that a run has drawn, in its configuration."""
+    return OmegaConf.select(OmegaConf.load(folder / CONFIG), "seed")

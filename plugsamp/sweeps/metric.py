@@ -1,0 +1,92 @@
+"""The one number that a run is judged by: its name, where metrics.json has it, and which way is better."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Mapping
+
+#: Measures that runs are compared by, and whether more is better.
+HIGHER = {
+    "accuracy": True, "f1_micro": True, "f1_macro": True, "r2": True, "log_density": True,
+    "log_likelihood": True, "log_loss": False, "rmse": False, "mae": False, "perplexity": False,
+}  # fmt: skip
+
+PARTS = ("test", "train")
+
+#: The task's own measure (`plugsamp.metrics.MAIN`) of the test documents, or else of the training ones.
+MAIN = "main"
+
+#: Numbers of a run that are no measure of a part of the documents.
+OTHERS = {"seconds": False, "tokens_per_second": True, "log_joint_words_per_token": True}
+
+
+def check(name: str) -> str:
+    """`name`, if a run can have such a measure.
+
+    Raises
+    ------
+    ValueError
+    """
+    if name == MAIN or name in OTHERS or _measure(name)[1] is not None:
+        return name
+    known = [MAIN, *HIGHER, *(f"{part}_{measure}" for part in PARTS for measure in HIGHER), *OTHERS]
+    close = difflib.get_close_matches(name, known, 1)
+    hint = f"; did you mean {close[0]!r}?" if close else ""
+    raise ValueError(
+        f"there is no metric {name!r}{hint}\nmetrics: main, {', '.join(HIGHER)} (of the test documents, "
+        f"where there are some; test_ or train_ before it says which), {', '.join(OTHERS)}"
+    )
+
+
+def higher_is_better(name: str) -> bool:
+    """Whether more of it is better; `name` as `check` takes it."""
+    if name == MAIN:
+        return True
+    return OTHERS[name] if name in OTHERS else HIGHER[_kind(_measure(check(name))[1])]
+
+
+def value(metrics: Mapping, name: str) -> float | None:
+    """The measure of a run, from its metrics.json; None where the run has no such measure."""
+    if name == MAIN or name == metrics.get("main_name"):
+        return _number(metrics.get("main"))
+    if name in OTHERS:
+        return _number(metrics.get(name))
+    part, measure = _measure(name)
+    parts = [part] if part else [p for p in PARTS if metrics.get(p)][:1]
+    return _number((metrics.get(parts[0]) or {}).get(measure)) if parts else None
+
+
+def measures(metrics: Mapping) -> dict[str, float]:
+    """All measures of a run by the names of `value`, the main one first."""
+    found = {}
+    name = metrics.get("main_name")
+    if isinstance(name, str):
+        found[name] = _number(metrics.get("main"))
+    for part in PARTS:
+        for measure, number in (metrics.get(part) or {}).items():
+            if isinstance(number, float):
+                found.setdefault(f"{part}_{measure}", _number(number))
+    return {name: number for name, number in found.items() if number is not None}
+
+
+def _measure(name: str) -> tuple[str | None, str | None]:
+    """Part (None: whichever there is) and measure of a name; the measure is None where there is no such."""
+    part, _, rest = name.partition("_")
+    if part not in PARTS:
+        part, rest = None, name
+    return part, rest if _kind(rest) is not None else None
+
+
+def _kind(measure: str) -> str | None:
+    """The measure itself, or what an output's own is called: r2 of r2_price."""
+    if measure in HIGHER:
+        return measure
+    kind = measure.partition("_")[0]
+    return kind if kind in ("r2", "rmse", "mae") else None
+
+
+def _number(found) -> float | None:
+    if isinstance(found, bool) or not isinstance(found, int | float) or not math.isfinite(found):
+        return None
+    return float(found)

@@ -1,0 +1,62 @@
+"""The table of a sweep as text, for a terminal or a log."""
+
+from __future__ import annotations
+
+from plugsamp.summary import clipped, one_line
+from plugsamp.sweeps import metric as metrics_by_name
+from plugsamp.sweeps.table import SweepTable
+
+#: Values of options are cut to so many characters.
+WIDEST = 40
+
+#: Errors to so many.
+LONGEST = 300
+
+
+def described(table: SweepTable) -> str:
+    """What differs between jobs, their metric, time, status and folder; then the errors of failed ones."""
+    same = [o for o in table.options if o not in table.varied]
+    first = table.rows[0]
+    lines = []
+    if same:
+        lines += ["all: " + " ".join(f"{o}={_text(first[o])}" for o in same), ""]
+    columns = [*table.varied, *shown_measures(table), "seconds", "status", "folder"]
+    cells = [[_shown(name, row[name]) for name in columns] for row in table.rows]
+    widths = [max(len(text) for text in column) for column in zip(columns, *cells, strict=True)]
+    right = [all(_is_number(row[name]) or row[name] is None for row in table.rows) for name in columns]
+    for texts in (columns, *cells):
+        padded = (
+            text.rjust(width) if number else text.ljust(width)
+            for text, width, number in zip(texts, widths, right, strict=True)
+        )  # fmt: skip
+        lines.append("  ".join(padded).rstrip())
+    for job, row in zip(table.jobs, table.rows, strict=True):
+        if job.error:
+            what = job.folder or " ".join(f"{o}={_text(row[o])}" for o in table.varied)
+            error = (job.error.strip().splitlines() or [""])[0]
+            lines.append(f"{one_line(what)}: {clipped(one_line(error), LONGEST)}")
+    return "\n".join(lines)
+
+
+def shown_measures(table: SweepTable) -> list[str]:
+    """The measures that the table is sorted by: what metric=main stands for may differ between jobs."""
+    if table.metric != metrics_by_name.MAIN:
+        return [table.metric] if table.metric in table.measures else []
+    mains = {job.metrics.get("main_name") for job in table.jobs}
+    return [name for name in table.measures if name in mains]
+
+
+def _shown(name: str, value) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return f"{value:.1f}" if name == "seconds" else f"{value:.4g}"
+    return _text(value)
+
+
+def _text(value) -> str:
+    return clipped(one_line(str(value)), WIDEST)
+
+
+def _is_number(value) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -1,0 +1,472 @@
+"""Sweeps: their table, jobs that fail, folders that are used again, what runs at once."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+
+import pytest
+from hydra.core.config_store import ConfigStore
+from hydra.core.plugins import Plugins
+
+from plugsamp import cores
+from plugsamp.backends.processes import Processes
+from plugsamp.checkpoint.generations import Generations
+from plugsamp.cli import main
+from plugsamp.commands import run_fit
+from plugsamp.testing.processes import until
+
+from ..backends.leftovers import gone_within
+from .test_resume import assert_same, stop
+
+
+@pytest.fixture
+def sweep(at, write_documents, fast):
+    """`plugsamp fit -m` into the folder ``sweep``."""
+    write_documents(at / "d.jsonl")
+
+    def fit(*arguments):
+        return main(["fit", "-m", *fast, "corpus.path=d.jsonl", "hydra.sweep.dir=sweep", *arguments])
+
+    return fit
+
+
+def needs(*names) -> None:
+    for name in names:
+        pytest.importorskip(f"hydra_plugins.{name}")
+
+
+def table(at, read_csv) -> list[tuple[str, str]]:
+    return [(row["folder"], row["status"]) for row in read_csv(at / "sweep/sweep.csv")]
+
+
+def status(folder) -> dict:
+    return json.loads((folder / "status.json").read_text())
+
+
+def stamps(folder) -> dict:
+    """When what a run has written was written; what is refused goes into its log, and beside it."""
+    files = (p for p in folder.iterdir() if p.is_file() and p.name not in ("fit.log", "refused.json"))
+    return {p.name: p.stat().st_mtime_ns for p in files}
+
+
+def test_a_sweep_ends_with_one_table(at, sweep, read_csv, capsys):
+    assert sweep("n_topics=0,2,3", "metric=train_accuracy") == 2
+    out, err = capsys.readouterr()
+    rows = read_csv(at / "sweep/sweep.csv")
+    done = [json.loads((at / "sweep" / row["folder"] / "metrics.json").read_text()) for row in rows[:2]]
+    scores = [float(row["train_accuracy"]) for row in rows[:2]]
+    assert scores == [metrics["train"]["accuracy"] for metrics in done] and scores == sorted(scores)[::-1]
+    assert [float(row["seconds"]) for row in rows[:2]] == [metrics["seconds"] for metrics in done]
+    assert [float(row["test_accuracy"]) for row in rows[:2]] == [metrics["main"] for metrics in done]
+    assert {row["corpus"] for row in rows} == {"jsonl"} and rows[2]["n_topics"] == "0"
+    assert (rows[2]["status"], rows[2]["error"]) == ("failed", "n_topics must be from 1 to 65,535, not 0")
+    shown = out[out.index("all: ") :].splitlines()
+    assert shown[2].split() == ["n_topics", "train_accuracy", "seconds", "status", "folder"]
+    assert [line.split()[-1] for line in shown[3:6]] == [row["folder"] for row in rows]
+    assert shown[6] == "0: n_topics must be from 1 to 65,535, not 0"
+    assert "1 of 3 runs have no outcome\n" in err and "speaks for" not in out
+    assert "#0 fit: n_topics must be" in err and re.search(r"^#1 test  accuracy", err, re.M)
+    assert "#" not in (at / "sweep/1/fit.log").read_text()
+
+
+def test_all_went_well(at, sweep, read_csv, said):
+    assert sweep("loss=hinge,none") == 0
+    assert table(at, read_csv) == [("0", "done"), ("1", "done")]
+    assert "no outcome" not in said()
+
+
+@pytest.mark.parametrize("batches", [[], ["hydra.sweeper.max_batch_size=1"]], ids=["at once", "batches"])
+def test_what_a_plugin_does_wrong_ends_one_job(at, sweep, read_csv, said, monkeypatch, batches):
+    works = run_fit.run
+
+    def fails_once(settings, *arguments):
+        if settings.n_topics == 2:
+            raise KeyError("no such thing")
+        return works(settings, *arguments)
+
+    monkeypatch.setattr(run_fit, "run", fails_once)
+    assert sweep("n_topics=2,3,4", *batches) == 1
+    err = said()
+    assert "Traceback" in err and "fails_once" in err  # which is no user's to put right
+    assert dict(table(at, read_csv)) == {"0": "failed", "1": "done", "2": "done"}
+    assert (
+        status(at / "sweep/0")["error"] == "'no such thing'"
+        and "fails_once" in (at / "sweep/0/fit.log").read_text()
+    )
+
+
+def test_a_metric_that_does_not_exist_is_refused_before_anything_runs(at, sweep, said, run):
+    assert sweep("n_topics=2,3", "metric=acuracy") == 2
+    assert "no metric 'acuracy'; did you mean 'accuracy'" in said()
+    assert not (at / "sweep").exists()
+    assert run("corpus.path=d.jsonl", "metric=acuracy") == 2
+
+
+def test_a_run_without_the_metric_is_done_all_the_same(at, sweep, read_csv, said):
+    assert sweep("loss=hinge,logistic", "metric=log_loss") == 0
+    assert table(at, read_csv) == [("1", "done"), ("0", "done")]
+    assert "this run has no log_loss; it has test_accuracy" in said()
+
+
+def test_the_same_sweep_again_does_what_is_left(at, sweep, read_csv, said, monkeypatch):
+    choices = ["seed=0,null", "report=false"]
+    with monkeypatch.context() as patch:
+        stop(patch, 4)
+        assert sweep(*choices) == 130
+    assert "2 of 2 runs have no outcome; the same command with hydra.sweep.dir=" in said()
+    assert table(at, read_csv) == [("0", "interrupted"), ("", "not started")]
+    assert "interrupted after" in read_csv(at / "sweep/sweep.csv")[0]["error"]
+    assert sweep(*choices) == 0
+    assert "#0 the run goes on after sweep 4" in said()
+    before = [stamps(at / f"sweep/{n}") for n in range(2)]
+    assert sweep(*choices, "metric=seconds") == 0
+    assert said().count("done already: ") == 2 and len(table(at, read_csv)) == 2
+    for number, stamp in enumerate(before):
+        del stamp["status.json"]
+        assert stamps(at / f"sweep/{number}").items() >= stamp.items()
+    os.rename(at / "sweep", at / "moved")
+    assert sweep("seed=0", "report=false") == 0
+    assert_same(at / "sweep/0", at / "moved/0")  # to the bit, interrupted or not
+
+
+def test_a_run_of_another_configuration_is_left_alone(at, sweep, read_csv, said):
+    assert sweep("n_topics=2,3") == 0
+    before = stamps(at / "sweep/1")
+    said()
+    assert sweep("n_topics=2,4", "report=false") == 2
+    err = said()
+    assert "n_topics is 3, here 4" in err and err.count("report is true, here false") == 2
+    assert stamps(at / "sweep/1") == before
+    found = table(at, read_csv)
+    assert sorted(found) == [("0", "done"), ("0", "refused"), ("1", "done"), ("1", "refused")]
+    assert main(["sweep", "folder=sweep"]) == 0  # those are not the folder's own
+    assert "refused" not in dict(table(at, read_csv)).values()
+    assert sweep("n_topics=2,4", "overwrite=true") == 0
+    assert [row["n_topics"] for row in read_csv(at / "sweep/sweep.csv")] != ["2", "3"]
+
+
+def test_the_same_job_twice_in_a_folder_of_its_options(at, sweep, read_csv, said):
+    assert sweep("seed=0,0,1", "hydra.sweep.subdir='s${seed}'") == 0
+    assert said().count("done already") == 1
+    assert sorted(table(at, read_csv)) == [("s0", "done"), ("s1", "done")]
+    assert sweep("seed=0,1,2", "hydra.sweep.subdir='s${seed}'") == 0  # and more of them
+    assert sorted(table(at, read_csv)) == [("s0", "done"), ("s1", "done"), ("s2", "done")]
+
+
+def test_mistakes_in_a_sweep_are_told_before_it_begins(at, sweep, said):
+    assert sweep("loss=hinge,hing") == 2
+    assert "no loss named 'hing'" in said()
+    assert sweep("hydra/launcher=jobib", "seed=0,1") == 2
+    assert "no hydra/launcher named 'jobib'; did you mean 'joblib'" in said()
+    needs("hydra_joblib_launcher")
+    assert sweep("hydra/launcher=joblib", "hydra.launcher.n_job=2", "seed=0,1") == 2
+    assert "no option 'hydra.launcher.n_job'; did you mean 'hydra.launcher.n_jobs'" in said()
+    assert not list(at.glob("sweep/*/status.json"))
+
+
+@pytest.mark.parametrize(
+    "choice, package",
+    [
+        ("hydra/launcher=joblib", "hydra-joblib-launcher"),
+        ("hydra/launcher=submitit_slurm", "hydra-submitit-launcher"),
+        ("hydra/sweeper=optuna", "hydra-optuna-sweeper"),
+    ],
+)
+def test_a_preset_without_its_plugin_says_what_to_install(sweep, said, monkeypatch, choice, package):
+    Plugins.instance()
+    group, name = choice.split("=")
+    folder = ConfigStore.instance().repo["hydra"].get(group.split("/")[1], {})
+    monkeypatch.delitem(folder, f"{name}.yaml", raising=False)
+    assert sweep("seed=0,1", choice) == 2
+    assert said().endswith(f"{choice} needs {package}: pip install 'plugsamp[sweeps]'\n")
+
+
+def test_a_plugin_keeps_its_name_for_others(sweep):
+    needs("hydra_joblib_launcher")
+    Plugins.instance()
+    launchers = ConfigStore.instance().repo["hydra"]["launcher"]
+    before = set(launchers)
+    assert sweep("seed=0,1") == 0
+    assert set(launchers) == before and "joblib.yaml" in before
+
+
+@pytest.mark.parametrize("choice", ["quiet", "disabled", "none"])
+def test_quiet(sweep, capsys, choice):
+    assert sweep("n_topics=2", f"hydra/job_logging={choice}", "hydra/hydra_logging=disabled") == 0
+    out, err = capsys.readouterr()
+    assert err == "" and out.startswith("all: ")
+
+
+def test_every_run_says_how_it_ended(at, write_documents, run, monkeypatch):
+    write_documents(at / "d.jsonl")
+    assert run("corpus.path=d.jsonl", "n_topics=0") == 2
+    assert status(at / "run") | {"status": "failed", "mistake": True} == status(at / "run")
+    with monkeypatch.context() as patch:
+        stop(patch, 3)
+        assert run("corpus.path=d.jsonl") == 130
+    assert status(at / "run")["status"] == "interrupted"
+    assert main(["resume", "run=run"]) == 0
+    found = status(at / "run")
+    assert (
+        found["status"] == "done" and found["error"] is None and "corpus.path=d.jsonl" in found["overrides"]
+    )
+    assert run("corpus.path=d.jsonl", "n_topics=0") == 2  # refused: the folder is a run's
+    assert status(at / "run") == found
+
+
+def test_the_command(at, sweep, capsys, read_csv):
+    assert sweep("n_topics=2,3") == 0
+    written = (at / "sweep/sweep.csv").read_text()
+    (at / "sweep/sweep.csv").unlink()
+    capsys.readouterr()
+    assert main(["sweep", "folder=sweep"]) == 0
+    assert (at / "sweep/sweep.csv").read_text() == written
+    shown = capsys.readouterr().out
+    assert shown.startswith("all: ") and shown.endswith("table: sweep/sweep.csv\n")
+    assert main(["sweep", "folder=sweep", "metric=train_f1_macro", "out=-"]) == 0
+    assert capsys.readouterr().out.startswith("n_topics,sweeps,corpus,")
+    for wrong, why in (
+        (["folder=nowhere"], "there is no folder nowhere"),
+        ([], "folder=... is needed"),
+        (["folder=sweep", "metric=f1"], "no metric 'f1'"),
+        (["folder=sweep", "figure=f.png", "x=topics"], "no run was given the option 'topics'"),
+        (["folder=sweep", "figures=f.png"], "no option 'figures'"),
+    ):
+        assert main(["sweep", *wrong]) == 2
+        assert why in capsys.readouterr().err
+
+
+def test_a_figure(at, sweep, capsys):
+    pytest.importorskip("matplotlib")
+    assert sweep("n_topics=2,3", "seed=0,1", "report=false") == 0
+    assert main(["sweep", "folder=sweep", "figure=f.png"]) == 0
+    assert (at / "f.png").read_bytes().startswith(b"\x89PNG") and "figure: f.png" in capsys.readouterr().out
+
+
+# What runs at once
+
+
+def test_cores_are_divided(monkeypatch):
+    monkeypatch.setattr(cores, "cpu_count", lambda: 8)
+    for sharers, own in ((1, 8), (2, 4), (3, 2), (20, 1)):
+        with cores.shared_by(sharers):
+            assert cores.own() == own and cores.all_cores() == 8
+            work = Processes().open(partial=True)
+            try:
+                assert work.n == own
+            finally:
+                work.close()
+    assert cores.sharers() == 1
+
+
+def jobs_at_once(monkeypatch, arguments) -> tuple[int, list[str]]:
+    """What `Sweep` finds in a configuration, and what it adds to that; nothing is run."""
+    from plugsamp.commands import sweeping
+
+    found = []
+    begin = sweeping.Sweep.begin
+
+    def observed(self, config):
+        with contextlib.suppress(sweeping.Completed):
+            begin(self, config)
+        found.append(self)
+        raise ValueError("that is all")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sweeping.Sweep, "begin", observed)
+        patch.setattr(cores, "cpu_count", lambda: 4)
+        patch.setattr("plugsamp.commands.hydra_app.finish", lambda sweep: (None, 0))
+        assert main(["fit", "-m", *arguments]) == 2
+    return found[0].at_once, found[0].options
+
+
+SEEDED = "hydra.sweeper.sampler.seed=0"
+
+
+@pytest.mark.parametrize(
+    "plugin, arguments, at_once, options",
+    [
+        (None, [], 1, []),
+        ("joblib_launcher", ["hydra/launcher=joblib"], 4, []),
+        ("joblib_launcher", ["hydra/launcher=joblib", "hydra.launcher.n_jobs=3"], 3, []),
+        ("joblib_launcher", ["hydra/launcher=joblib", "hydra.launcher.n_jobs=-2"], 3, []),
+        ("joblib_launcher", ["hydra/launcher=joblib", "hydra.launcher.n_jobs=60"], 6, []),
+        ("joblib_launcher", ["hydra/launcher=joblib", "hydra.sweeper.max_batch_size=2"], 2, []),
+        ("submitit_launcher", ["hydra/launcher=submitit_local"], 4, ["hydra.sweeper.max_batch_size=4"]),
+        ("submitit_launcher", ["hydra/launcher=submitit_slurm"], 1, []),
+        ("optuna_sweeper", ["hydra/sweeper=optuna"], 1, ["hydra.sweeper.direction=maximize", SEEDED]),
+        (
+            "optuna_sweeper",
+            ["hydra/sweeper=optuna", "metric=rmse"],
+            1,
+            ["hydra.sweeper.direction=minimize", SEEDED],
+        ),
+    ],
+)
+def test_how_many_run_at_once(at, monkeypatch, plugin, arguments, at_once, options):
+    if plugin:
+        needs(f"hydra_{plugin}")
+    assert jobs_at_once(monkeypatch, ["n_topics=2,3", "seed=0,1,2", *arguments]) == (at_once, options)
+
+
+def test_a_search_for_the_worst_is_refused(at, sweep, said):
+    needs("hydra_optuna_sweeper")
+    assert sweep("hydra/sweeper=optuna", "hydra.sweeper.direction=minimize", "n_topics=2,3") == 2
+    assert "metric=main more is better, maximize" in said()
+
+
+def test_a_search(at, sweep, read_csv, said):
+    needs("hydra_optuna_sweeper")
+    search = ["hydra/sweeper=optuna", "weights.variance=interval(-2.4,1.6)", "report=false"]
+    assert sweep(*search, "hydra.sweeper.n_trials=4") == 2  # a negative one is a mistake, and ends no search
+    found = read_csv(at / "sweep/sweep.csv")
+    assert {row["status"] for row in found} == {"done", "failed"} and len(found) == 4
+    best = (at / "sweep/optimization_results.yaml").read_text()
+    assert f"best_value: {found[0]['test_accuracy']}" in best
+    said()
+    assert sweep(*search, "hydra.sweeper.n_trials=5") == 2  # the same choices, and one more
+    assert said().count("done already") == sum(row["status"] == "done" for row in found)
+    assert len(read_csv(at / "sweep/sweep.csv")) == 5
+
+
+DEADLY = """
+import os, signal
+import plugsamp as ps
+
+class Deadly(ps.losses.Hinge):
+    '''Ends its process after some sweeps, where it is to.'''
+
+    def __init__(self, kills: bool = False):
+        super().__init__()
+        self.kills, self.calls = kills, 0
+
+    def augment(self, f, y, rng, weight=None):
+        self.calls += 1
+        if self.kills and self.calls > 20:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().augment(f, y, rng, weight)
+"""
+
+
+def in_processes(at, arguments, **environment):
+    """(exit code, output, errors) of a sweep whose jobs are processes."""
+    command = [sys.executable, "-m", "plugsamp.cli", "fit", "-m", "hydra.sweep.dir=sweep", *arguments]
+    process = subprocess.Popen(
+        command,
+        cwd=at,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | environment,
+    )
+    out, err = process.communicate(timeout=240)
+    return process.returncode, out, err
+
+
+def test_jobs_at_once_by_joblib(at, write_documents, fast, read_csv):
+    needs("hydra_joblib_launcher")
+    write_documents(at / "d.jsonl", n=30)
+    arguments = [
+        *fast,
+        "corpus.path=d.jsonl",
+        "hydra/launcher=joblib",
+        "hydra.launcher.n_jobs=2",
+        "report=false",
+    ]
+    arguments += ["n_topics=0,2,3", "kernel=light_pc", "backend=processes"]
+    code, out, err = in_processes(at, arguments)
+    assert code == 2, err
+    assert dict(table(at, read_csv)) == {"0": "failed", "1": "done", "2": "done"}
+    assert "n_topics must be from 1 to 65,535, not 0" in out
+    lines = [line for line in err.splitlines() if line.startswith("#")]
+    assert {line.split()[0] for line in lines} == {"#0", "#1", "#2"}
+    workers = max(cores.all_cores() // 2, 1)
+    assert sum(f"{workers} worker process" in line for line in lines) == 2
+    assert main(["fit", *fast, "corpus.path=d.jsonl", "kernel=light_pc", "hydra.run.dir=alone"]) == 0
+    assert (at / "alone/predictions.csv").read_bytes() == (at / "sweep/2/predictions.csv").read_bytes()
+    left = [line for line in err.splitlines() if not line.startswith("#")]
+    assert (
+        len(left) == 1 and left[0] == "plugsamp fit: 1 of 3 runs have no outcome"
+    )  # whole lines, and no others
+
+
+def test_a_job_that_is_killed_takes_no_other_along(at, site, install, write_documents, fast, read_csv):
+    needs("hydra_joblib_launcher")
+    install(site, "deadly", "deadly_loss", DEADLY, {"losses": {"deadly": "Deadly"}})
+    write_documents(at / "d.jsonl")
+    arguments = [
+        *fast,
+        "corpus.path=d.jsonl",
+        "hydra/launcher=joblib",
+        "hydra.launcher.n_jobs=2",
+        "report=false",
+    ]
+    arguments += ["loss=deadly", "loss.kills=true,false", "seed=0,1", "kernel=light_pc", "sweeps=30"]
+    code, _, err = in_processes(at, arguments, PYTHONPATH=str(site))
+    assert code == 1, err
+    found = {(row["loss.kills"], row["seed"]): row["status"] for row in read_csv(at / "sweep/sweep.csv")}
+    assert {how for (kills, _), how in found.items() if kills == "False"} == {"done"}, err
+    assert {how for (kills, _), how in found.items() if kills == "True"} == {"killed"}, err
+    assert "the launcher has ended early: TerminatedWorkerError" in err and "going on with the runs" in err
+    assert "2 of 4 runs have no outcome" in err
+    pids = [status(path.parent)["process"] for path in (at / "sweep").glob("*/status.json")]
+    assert all(gone_within(5.0, pid) for pid in pids)
+
+
+@pytest.mark.slow
+def test_jobs_of_submitit(at, write_documents, fast, read_csv):
+    needs("hydra_submitit_launcher")
+    write_documents(at / "d.jsonl")
+    arguments = [
+        *fast,
+        "corpus.path=d.jsonl",
+        "hydra/launcher=submitit_local",
+        "n_topics=0,2",
+        "report=false",
+    ]
+    code, out, err = in_processes(at, arguments)
+    assert code == 2, err
+    assert table(at, read_csv) == [("1", "done"), ("0", "failed")]
+    assert "n_topics must be from 1 to 65,535, not 0" in out
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_interrupted_sweep_of_joblib_keeps_checkpoints(at, write_documents, fast, read_csv, number, code):
+    needs("hydra_joblib_launcher")
+    write_documents(at / "d.jsonl")
+    arguments = [
+        *fast,
+        "corpus.path=d.jsonl",
+        "hydra/launcher=joblib",
+        "hydra.launcher.n_jobs=2",
+        "report=false",
+    ]
+    command = [sys.executable, "-m", "plugsamp.cli", "fit", "-m", *arguments, "sweeps=1000000", "seed=0,1,2"]
+    process = subprocess.Popen(
+        [*command, "hydra.sweep.dir=sweep"], cwd=at, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+        text=True, start_new_session=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )  # fmt: skip
+    try:
+        traces = [at / f"sweep/{n}/trace.csv" for n in range(2)]
+        assert until(lambda: all(t.exists() and t.stat().st_size > 500 for t in traces), 120.0)
+        if number == signal.SIGINT:
+            os.killpg(process.pid, number)  # as a terminal does
+        else:
+            process.send_signal(number)
+        err = process.communicate(timeout=120)[1]
+    finally:
+        process.kill()
+        process.wait()
+    assert process.returncode == code and "Traceback" not in err, err
+    found = {row["folder"]: row for row in read_csv(at / "sweep/sweep.csv")}
+    for n in "01":
+        assert "the checkpoint in" in found[n]["error"] and found[n]["status"] == "interrupted"
+        assert Generations(at / f"sweep/{n}/checkpoint")
+    assert all(gone_within(10.0, status(at / f"sweep/{n}")["process"]) for n in range(2))

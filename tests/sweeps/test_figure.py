@@ -1,0 +1,72 @@
+"""Figures of sweeps: what they show."""
+
+from __future__ import annotations
+
+import statistics
+
+import pytest
+
+from plugsamp.sweeps.figure import draw, lines
+from plugsamp.sweeps.table import Job, SweepTable
+
+
+def job(main, *overrides, status="done", name="test_accuracy"):
+    metrics = {"main": main, "main_name": name, "test": {}, "seconds": 1.0} if status == "done" else {}
+    return Job("0", overrides, status, metrics=metrics)
+
+
+@pytest.fixture
+def table():
+    jobs = [
+        job(0.5 + k / 100 + seed / 10 + (loss == "hinge"), f"n_topics={k}", f"loss={loss}", f"seed={seed}")
+        for k in (20, 5)
+        for loss in ("hinge", "probit")
+        for seed in range(3)
+    ]
+    return SweepTable([*jobs, job(None, "n_topics=0", "loss=hinge", "seed=0", status="failed")])
+
+
+def test_a_line_a_loss_over_seeds(table):
+    x, measure, made = lines(table)
+    assert (x, measure, [line.name for line in made]) == ("n_topics", "test_accuracy", ["hinge", "probit"])
+    for line, shift in zip(made, (1.0, 0.0), strict=True):
+        assert line.x == [5, 20]
+        assert line.means == pytest.approx([0.65 + shift, 0.8 + shift])
+        assert line.spreads == pytest.approx([statistics.stdev([0.0, 0.1, 0.2])] * 2)
+
+
+def test_other_lines(table):
+    x, _, made = lines(table, "loss", ["n_topics", "seed"])
+    assert x == "loss" and len(made) == 6 and made[0].name == "n_topics=20, seed=0"
+    assert made[0].x == ["hinge", "probit"] and made[0].spreads == [0.0, 0.0]
+    assert [line.name for line in lines(table, by=[])[2]] == [""]
+
+
+@pytest.mark.parametrize(
+    "x, by, said",
+    [("topics", None, "no run was given the option 'topics'"), (None, ["los"], "did you mean 'loss'")],
+)
+def test_options_that_were_not_given(table, x, by, said):
+    with pytest.raises(ValueError, match=said):
+        lines(table, x, by)
+
+
+def test_what_cannot_be_drawn():
+    with pytest.raises(ValueError, match="no run is done"):
+        lines(SweepTable([job(None, "seed=0", status="failed")]))
+    with pytest.raises(ValueError, match="no axis to draw along"):
+        lines(SweepTable([job(0.5, "seed=0"), job(0.6, "seed=1")]))
+    mixed = [job(0.5, "n_topics=1"), job(-7.0, "n_topics=2", name="test_log_likelihood")]
+    with pytest.raises(ValueError, match="choose one by metric="):
+        lines(SweepTable(mixed))
+    with pytest.raises(ValueError, match="no run has a log_loss"):
+        lines(SweepTable([job(0.5, "n_topics=1"), job(0.5, "n_topics=2")], "log_loss"))
+
+
+def test_drawn(table, tmp_path):
+    pytest.importorskip("matplotlib")
+    for name in ("f.png", "f.svg"):
+        draw(table, tmp_path / name)
+        assert (tmp_path / name).stat().st_size > 5000
+    with pytest.raises(ValueError, match="not supported"):
+        draw(table, tmp_path / "f.xyz")

@@ -1,0 +1,178 @@
+"""The table of a folder, from made-up run folders."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import shutil
+import time
+
+import pytest
+import yaml
+
+import plugsamp as ps
+from plugsamp.checkpoint.lock import Lock
+from plugsamp.sweeps import options
+from plugsamp.sweeps.text import described
+from plugsamp.testing.processes import until
+
+
+def run_folder(path, overrides, status="done", main=None, name="test_accuracy", config=None, **record):
+    path.mkdir(parents=True)
+    if status is not None:
+        content = {"status": status, "error": None, "overrides": overrides, "wall_seconds": 3.0, **record}
+        (path / "status.json").write_text(json.dumps(content))
+    (path / "config.yaml").write_text(yaml.safe_dump(config or {}))
+    if main is not None:
+        measures = {name.partition("_")[2]: main, "n_scored": 5}
+        content = {"main": main, "main_name": name, "test": measures, "train": None, "seconds": 1.5}
+        (path / "metrics.json").write_text(json.dumps(content))
+
+
+@pytest.fixture
+def sweep(tmp_path):
+    folder = tmp_path / "sweep"
+    run_folder(folder / "0", ["n_topics=20", "loss=hinge"], main=0.7)
+    run_folder(folder / "1", ["n_topics=50", "loss=hinge"], main=0.8)
+    run_folder(folder / "2", ["n_topics=0", "loss=hinge"], "failed", error="n_topics must be 1\nor more")
+    run_folder(folder / "10", ["n_topics=20", "loss=none"], main=-7.5, name="test_log_likelihood")
+    run_folder(folder / "11", ["n_topics=50", "loss=none"], "running")
+    run_folder(
+        folder / "12", ["n_topics=80", "loss=none"], "interrupted", error="interrupted after 3 of 9 sweeps"
+    )
+    jobs = [["n_topics=20", "loss=hinge"], ["n_topics=90", "loss=hinge"]]
+    (folder / "sweep.json").write_text(json.dumps({"jobs": jobs}))
+    return folder
+
+
+def test_the_best_first_and_what_has_no_outcome_last(sweep):
+    table = ps.sweep_table(sweep)
+    assert [row["folder"] for row in table.rows] == ["1", "0", "10", "12", "11", "2", None]
+    found = [row["status"] for row in table.rows]
+    assert found == [*["done"] * 3, "interrupted", "killed", "failed", "not started"]
+    measures = ["test_accuracy", "test_log_likelihood"]
+    ends = ["seconds", "wall_seconds", "status", "error", "folder"]
+    assert table.columns == ["n_topics", "loss", *measures, *ends]
+    assert table.rows[0] | {"wall_seconds": 3.0} == table.rows[0]
+    assert (table.rows[0]["n_topics"], table.rows[0]["test_accuracy"]) == (50, 0.8)
+    assert table.varied == ["n_topics", "loss"] and len(table) == 7 and len(table.failed) == 4
+
+
+def test_less_is_better_of_some(sweep):
+    table = ps.sweep_table(sweep, metric="seconds")
+    assert {row["status"] for row in table.rows[:3]} == {"done"}
+    run_folder(sweep / "13", ["n_topics=5", "loss=none"], main=-9.0, name="test_log_likelihood")
+    assert ps.sweep_table(sweep, "log_likelihood").rows[0]["folder"] == "10"  # of the others there is none
+    with pytest.raises(ValueError, match="no metric 'second'; did you mean 'seconds'"):
+        ps.sweep_table(sweep, "second")
+
+
+def test_a_measure_that_no_run_has_is_an_empty_column(sweep):
+    table = ps.sweep_table(sweep, metric="log_loss")
+    assert {row["log_loss"] for row in table.rows} == {None}
+
+
+def test_a_run_that_goes_on_is_told_from_one_that_was_killed(sweep):
+    with Lock(sweep / "11"):
+        assert ps.sweep_table(sweep).rows[3]["status"] == "running"
+    pid = os.fork()
+    if pid == 0:  # another process
+        try:
+            Lock(sweep / "11").__enter__()
+            (sweep / "held").touch()
+            time.sleep(30)
+        finally:
+            os._exit(0)
+    try:
+        assert until(lambda: (sweep / "held").exists(), 10.0)
+        assert ps.sweep_table(sweep).rows[3]["status"] == "running"
+        assert ps.sweep_table(sweep).rows[3]["status"] == "running"  # looking takes no lock away
+    finally:
+        os.kill(pid, 9)
+        os.waitpid(pid, 0)
+    assert "running" not in {row["status"] for row in ps.sweep_table(sweep).rows}
+
+
+def test_as_csv(sweep, tmp_path):
+    table = ps.sweep_table(sweep)
+    rows = list(csv.DictReader(io.StringIO(table.csv())))
+    assert [row["test_accuracy"] for row in rows] == ["0.8", "0.7", "", "", "", "", ""]
+    assert rows[5]["error"] == "n_topics must be 1\nor more"
+    table.write(tmp_path / "t.csv")
+    assert (tmp_path / "t.csv").read_text() == table.csv()
+
+
+def test_as_text(sweep):
+    text = described(ps.sweep_table(sweep)).splitlines()
+    assert text[0].split() == [
+        "n_topics",
+        "loss",
+        "test_accuracy",
+        "test_log_likelihood",
+        "seconds",
+        "status",
+        "folder",
+    ]
+    assert text[1].split() == ["50", "hinge", "0.8", "1.5", "done", "1"]
+    assert text[-2:] == ["12: interrupted after 3 of 9 sweeps", "2: n_topics must be 1"]
+
+
+def test_what_all_have_in_common_is_said_once(tmp_path):
+    for number in range(2):
+        given = ["corpus=csv", "corpus.path='my, texts\x1b.csv'", f"seed={number}"]
+        run_folder(tmp_path / str(number), given, main=0.5)
+    text = described(ps.sweep_table(tmp_path)).splitlines()
+    assert text[0] == "all: corpus=csv corpus.path=my, texts\\x1b.csv"
+    assert text[2].split() == ["seed", "test_accuracy", "seconds", "status", "folder"]
+
+
+def test_a_folder_that_was_moved(sweep, tmp_path):
+    before = ps.sweep_table(sweep).csv()
+    shutil.move(sweep, tmp_path / "elsewhere")
+    assert ps.sweep_table(tmp_path / "elsewhere").csv() == before
+
+
+def test_runs_that_were_made_one_by_one(tmp_path):
+    """An older plugsamp left no status, and an option that was not given has its value all the same."""
+    run_folder(tmp_path / "a/b", [], None, 0.6, config={"n_topics": 50, "loss": {"name": "hinge", "cost": 1}})
+    (tmp_path / "a/b/.hydra").mkdir()
+    (tmp_path / "a/b/.hydra/overrides.yaml").write_text("- seed=3\n")
+    run_folder(tmp_path / "c", ["loss=none", "n_topics=10"], main=0.5, config={"seed": 0})
+    table = ps.sweep_table(tmp_path)
+    assert [[row[o] for o in ("seed", "loss", "n_topics")] for row in table.rows] == [
+        [3, "hinge", 50],
+        [0, "none", 10],
+    ]
+
+
+def test_a_damaged_folder_is_a_row_and_no_failure(sweep):
+    (sweep / "1/metrics.json").write_text("{")
+    (sweep / "0/config.yaml").write_text(":\n\t")
+    (sweep / "2/status.json").write_text("[]")
+    (sweep / "sweep.json").write_text("")
+    table = ps.sweep_table(sweep)
+    assert [row["folder"] for row in table.rows] == ["0", "10", "12", "11", "1"]
+    assert table.rows[-1]["error"] == "metrics.json is missing or damaged"
+
+
+def test_what_is_no_sweep(tmp_path):
+    with pytest.raises(ValueError, match="there is no folder"):
+        ps.sweep_table(tmp_path / "x")
+    with pytest.raises(ValueError, match="has no run in it"):
+        ps.sweep_table(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "override, value",
+    [
+        ("n_topics=20", 20), ("+x=-3", -3), ("++x=1e-3", 0.001), ("x=.5", 0.5), ("x=true", True),
+        ("x=False", False), ("x=null", "null"), ("x=[a,b]", "[a,b]"), ("x='a \\' b'", "a ' b"),
+        ('x="1"', "1"), ("x=12:30", "12:30"), ("x=", ""), ("x=1_0", "1_0"), ("x=a=b", "a=b"),
+        ("x=nan", "nan"),
+    ],
+)  # fmt: skip
+def test_options_as_they_were_given(override, value):
+    name, found = options.split(override)
+    assert name in ("x", "n_topics") and found == value and type(found) is type(value)
