@@ -16,6 +16,10 @@ COMMANDS = {
     "report": ("plugsamp.commands.report", "write the HTML report of a run: topics, weights, why, chains"),
     "convert": ("plugsamp.commands.convert", "write a corpus in another format"),
     "cite": ("plugsamp.commands.cite", "the papers behind what a run used"),
+    "export": (
+        "plugsamp.commands.export",
+        "a run's chains for ArviZ (netCDF), or its model as one small file",
+    ),
     "plugins": (
         "plugsamp.commands.plugins",
         "list the installed losses, kernels, priors, readers, backends",

@@ -14,6 +14,8 @@ import numpy as np
 from plugsamp.checkpoint.lock import Lock
 from plugsamp.checkpoint.options import Checkpoints
 from plugsamp.checkpoint.signals import Stop
+from plugsamp.corpus import Corpus
+from plugsamp.diagnostics import topic_table
 from plugsamp.ensembles import CHAINS, Ensemble, Task, tasks
 from plugsamp.errors import ApproximationWarning
 from plugsamp.inference import Predictor
@@ -38,6 +40,17 @@ class SeparateFit:
         Sampled in a sweep of all tasks.
     approximations : tuple of str
         What kept a chain from its posterior, a clause each.
+    topics : list of dict
+        By task what `plugsamp.diagnostics.topic_table` says of its topics.
+    burn_in : int
+    kept : list of lists of int
+        By task the sweeps whose draws its predictor holds.
+    joint : bool
+        Whether the weights are draws of the chains, and not of a second step.
+    corpus : Corpus
+        The documents.
+    options : dict
+        What `plugsamp.fit` was told, in words.
     """
 
     predictor: Ensemble
@@ -46,6 +59,12 @@ class SeparateFit:
     seconds: float = 0.0
     n_tokens: int = 0
     approximations: tuple[str, ...] = ()
+    topics: list[dict] = field(default_factory=list, repr=False)
+    burn_in: int = 0
+    kept: list[list[int]] = field(default_factory=list, repr=False)
+    joint: bool = True
+    corpus: Corpus | None = field(default=None, repr=False)
+    options: dict = field(default_factory=dict, repr=False)
 
     @property
     def n_sweeps(self) -> int:
@@ -56,6 +75,12 @@ class SeparateFit:
     def tokens_per_second(self) -> float:
         return self.n_sweeps * self.n_tokens / max(self.seconds, 1e-9)
 
+    def to_arviz(self, **options):
+        """Several chains of one model for ArviZ (`plugsamp.exchange.to_arviz`)."""
+        from plugsamp.exchange import to_arviz
+
+        return to_arviz(self, **options)
+
 
 @dataclass
 class _Member:
@@ -65,6 +90,8 @@ class _Member:
     seconds: float
     n_tokens: int
     approximations: tuple[str, ...]
+    topics: dict
+    kept: list[int]
 
 
 def fit_separately(
@@ -163,6 +190,10 @@ def fit_separately(
         seconds=sum(m.seconds for m in members),
         n_tokens=sum(m.n_tokens for m in members),
         approximations=tuple(approximations),
+        topics=[m.topics for m in members],
+        kept=[m.kept for m in members],
+        joint=options.get("supervised", "joint") == "joint" or model.loss.unsupervised,
+        corpus=corpus,
     )
 
 
@@ -181,10 +212,11 @@ def _fit_member(corpus, model, seed, options) -> _Member:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ApproximationWarning)  # said once for all tasks, by the caller
         result = fit(corpus, model, seed=seed, **options)
-    totals = result.chain.counts.topic_totals
+    predictor, totals = result.predictor, result.chain.counts.topic_totals
     return _Member(
-        result.predictor, result.trace, totals, result.seconds, corpus.n_tokens, result.approximations
-    )
+        predictor, result.trace, totals, result.seconds, corpus.n_tokens, result.approximations,
+        topic_table(result.chain, predictor.phi, predictor.eta.mean(axis=0), corpus.counts()), result.kept,
+    )  # fmt: skip
 
 
 def _weighting(model, corpus, coding, number: int):

@@ -78,6 +78,7 @@ class Settings:
     checkpoint: dict
     top_words: int
     report: bool
+    netcdf: bool
     save_model: bool
     overwrite: bool
     data_dir: str

@@ -17,8 +17,11 @@ from plugsamp.commands import fit
 from plugsamp.commands.command import Command
 from plugsamp.runfolder import CHECKPOINT, CONFIG
 
+#: Options that runs of older versions have not, as they were then.
+LATER = {"netcdf": False}
+
 #: What may change.
-OPTIONS = ("sweeps", "backend", "n_jobs", "checkpoint", "top_words", "report", "save_model")
+OPTIONS = ("sweeps", "backend", "n_jobs", "checkpoint", "top_words", "report", "netcdf", "save_model")
 
 
 def main(arguments: list[str]) -> int:
@@ -123,7 +126,7 @@ def resume(folder: Path, changes: DictConfig, given: list[str]) -> float | None:
     ValueError
         There is nothing to go on from, or the run is done.
     """
-    config = _config_of(folder)
+    config = OmegaConf.merge(LATER, _config_of(folder))
     for key in given:
         name = key.partition(".")[0]
         if name == "backend":
