@@ -10,8 +10,8 @@ from pathlib import Path
 
 from plugsamp.chain import Chain
 from plugsamp.checkpoint.identity import run_identity
+from plugsamp.checkpoint.memory import Memory
 from plugsamp.checkpoint.options import Checkpoints
-from plugsamp.checkpoint.recorder import Recorder
 from plugsamp.checks import whole
 from plugsamp.corpus import Corpus
 from plugsamp.covariates.encoder import Encoder
@@ -101,7 +101,7 @@ def fit(
     chains: int = 1,
     n_jobs: int = 1,
     observers: Iterable[Callable[[Mapping], object]] = (),
-    checkpoint: Checkpoints | str | Path | None = None,
+    checkpoint: Checkpoints | Memory | str | Path | None = None,
     resume: bool = False,
 ) -> Fit | SeparateFit:
     """Run a chain and keep its draws.
@@ -142,10 +142,11 @@ def fit(
         Each is given the trace's row after every sweep (progress, files); of separate chains the
         rows of each come when it is done. One that has a method ``resumed`` is given all rows before the
         checkpoint that a run goes on from.
-    checkpoint : Checkpoints or path-like, optional
+    checkpoint : Checkpoints, path-like or Memory, optional
         Where the run's state is kept, and how often: what a killed process can lose
         (`plugsamp.checkpoint.Checkpoints`). SIGINT and SIGTERM then end the run after the sweep, with a
-        checkpoint; a second one ends it at once.
+        checkpoint; a second one ends it at once. A `plugsamp.checkpoint.memory.Memory` keeps the last state
+        in this process.
     resume : bool
         Go on from the checkpoint of the same fit, bit-equal to one that was never stopped; start where
         there is none yet. `sweeps`, `backend`, `n_jobs` and `observers` may differ. With more `sweeps`
@@ -178,7 +179,7 @@ def fit(
     kept = kept_sweeps(sweeps, burn_in, thin)
     first_kept = sweeps // 2 if burn_in is None else burn_in
     if checkpoint is not None:
-        checkpoint = Checkpoints.of(checkpoint)
+        checkpoint = checkpoint if isinstance(checkpoint, Memory) else Checkpoints.of(checkpoint)
     elif resume:
         raise ValueError("resume=True needs checkpoint=..., the folder to go on from")
     observers = list(observers)
@@ -240,7 +241,7 @@ def fit(
     with ExitStack() as stack:
         recorder, saved = None, None
         if checkpoint is not None:
-            recorder = stack.enter_context(Recorder(checkpoint, resume))
+            recorder = stack.enter_context(checkpoint.recorder(resume))
             saved = recorder.load(identity)
         first = None if isinstance(init, Start) else init
         chain = Chain(

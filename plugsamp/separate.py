@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from plugsamp.checkpoint.lock import Lock
+from plugsamp.checkpoint.memory import Memory
 from plugsamp.checkpoint.options import Checkpoints
 from plugsamp.checkpoint.signals import Stop
 from plugsamp.corpus import Corpus
@@ -92,6 +93,7 @@ class _Member:
     approximations: tuple[str, ...]
     topics: dict
     kept: list[int]
+    memory: Memory | None = None
 
 
 def fit_separately(
@@ -103,7 +105,7 @@ def fit_separately(
     chains: int = 1,
     n_jobs: int = 1,
     observers=(),
-    checkpoint: Checkpoints | None = None,
+    checkpoint: Checkpoints | Memory | None = None,
     resume: bool = False,
     **options,
 ) -> SeparateFit:
@@ -123,7 +125,7 @@ def fit_separately(
         Processes, as joblib counts them.
     observers : iterable of callables
         Each is given the rows of a task's trace when its chain is done.
-    checkpoint : Checkpoints, optional
+    checkpoint : Checkpoints or Memory, optional
         Every task has a folder of its own in there: one that is done is not sampled again.
     resume : bool
         Go on from there.
@@ -150,13 +152,12 @@ def fit_separately(
         else:
             member_model, weights = _weighting(model, corpus, coding, number)
         more = options
-        if checkpoint is not None:  # kept until all are done
-            own = replace(checkpoint, folder=checkpoint.folder / f"model-{number:04d}", keep=True)
-            more = options | {"checkpoint": own, "resume": resume}
+        if checkpoint is not None:
+            more = options | {"checkpoint": checkpoint.member(number), "resume": resume}
         jobs.append((task.corpus(corpus.with_weights(weights)), member_model, member_seed, more))
     members, approximations = [], {}
     with ExitStack() as stack:
-        if checkpoint is not None:
+        if isinstance(checkpoint, Checkpoints):
             stack.enter_context(Lock(checkpoint.folder))
             stack.enter_context(Stop())  # to whom SIGTERM is an error like any: joblib ends its processes
         # No memory maps: joblib would leave them in shared memory if the parent were killed.
@@ -171,11 +172,13 @@ def fit_separately(
                 if clause not in approximations:
                     approximations[clause] = None
                     warnings.warn(clause, ApproximationWarning, stacklevel=2)
+            if isinstance(checkpoint, Memory):
+                checkpoint.keep_member(len(members), member.memory)
             members.append(member)
             log.info("model %d/%d: %s", len(members), len(made), task.name)
-        if checkpoint is not None and not checkpoint.keep:
+        if isinstance(checkpoint, Checkpoints) and not checkpoint.keep:
             for number in range(len(made)):
-                shutil.rmtree(checkpoint.folder / f"model-{number:04d}", ignore_errors=True)
+                shutil.rmtree(checkpoint.member(number).folder, ignore_errors=True)
     return SeparateFit(
         predictor=Ensemble(
             members=tuple(m.predictor for m in members),
@@ -213,9 +216,11 @@ def _fit_member(corpus, model, seed, options) -> _Member:
         warnings.simplefilter("ignore", ApproximationWarning)  # said once for all tasks, by the caller
         result = fit(corpus, model, seed=seed, **options)
     predictor, totals = result.predictor, result.chain.counts.topic_totals
+    checkpoint = options.get("checkpoint")
     return _Member(
         predictor, result.trace, totals, result.seconds, corpus.n_tokens, result.approximations,
         topic_table(result.chain, predictor.phi, predictor.eta.mean(axis=0), corpus.counts()), result.kept,
+        checkpoint if isinstance(checkpoint, Memory) else None,
     )  # fmt: skip
 
 
