@@ -160,7 +160,7 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         goes_on = self._goes_on()
         if self.warm_start and not goes_on and hasattr(self, "predictor_"):
             warnings.warn(
-                "the last fit was made with warm_start=False and did not keep its chain: this one starts anew",
+                "the last fit had warm_start=False and did not keep its chain: this one starts anew",
                 InputWarning,
                 stacklevel=3,
             )

@@ -43,9 +43,10 @@ class SupervisedTopicRegressor(RegressorMixin, TopicEstimator):
         Go on with the chain of the last `fit` (of the same documents and model) by `sweeps` more sweeps,
         with the outcome of so many in all; False starts anew.
     n_jobs : int, optional
-        Worker processes; -1: one a core. None is 1, or what joblib's context says. With more than 1
-        asked for, kernel="auto" keeps the topics as a variable (collapse="partial"), and the chain is the same
-        with any number. Inside a job of joblib (GridSearchCV(n_jobs=2)) it is 1.
+        Worker processes, among which documents are divided; -1: one a core. None
+        is 1, or what joblib's context says. Where more than 1 are asked for, kernel="auto" keeps the topics
+        as a variable (collapse="partial"): that chain is the same with any number. Inside a job of joblib,
+        as of GridSearchCV(n_jobs=2), it is 1.
     random_state : int, RandomState or None
     verbose : bool
         Show progress.
