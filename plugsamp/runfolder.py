@@ -212,6 +212,7 @@ def prediction_rows(
     class_names=None,
     intervals=None,
     theta=None,
+    theta_names=None,
 ):
     """Column names, and a row a document, in the order of the corpus.
 
@@ -235,6 +236,8 @@ def prediction_rows(
         Lower and upper ends of the predicted values.
     theta : ndarray (D, K), optional
         Topic proportions.
+    theta_names : sequence of K str, optional
+        Their columns.
 
     Returns
     -------
@@ -255,7 +258,7 @@ def prediction_rows(
     columns += [f"score_{name}" for name in score_names]
     numbers.append(scores)
     if theta is not None:
-        columns += [f"topic_{k}" for k in range(theta.shape[1])]
+        columns += theta_names or [f"topic_{k}" for k in range(theta.shape[1])]
         numbers.append(theta)
     counts = [("n_known", n_known), ("n_unknown", n_unknown)]
     counts = [(name, values) for name, values in counts if values is not None]
