@@ -90,10 +90,23 @@ class TraceFile:
 @contextmanager
 def complete(path, errors: str = "replace", newline: str | None = None):
     """A text file to write, there complete or not at all; `errors` and `newline` as `open` takes them."""
+    with _complete(path, "w", encoding="utf-8", errors=errors, newline=newline) as file:
+        yield file
+
+
+@contextmanager
+def complete_bytes(path):
+    """A binary file to write, there complete or not at all."""
+    with _complete(path, "wb") as file:
+        yield file
+
+
+@contextmanager
+def _complete(path, mode: str, **options):
     path = Path(path)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        with open(temporary, "w", encoding="utf-8", errors=errors, newline=newline) as file:
+        with open(temporary, mode, **options) as file:
             yield file
         os.replace(temporary, path)
     except OSError as error:
