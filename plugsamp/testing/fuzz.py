@@ -14,8 +14,9 @@ import threading
 import traceback
 import tracemalloc
 import warnings
+import zipfile
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,29 +30,9 @@ SECONDS, BYTES, BYTES_EACH = 20, 64 << 20, 4000
 
 #: What is put into files: numbers at the edges of their types, signs that formats give a meaning.
 NUMBERS = [
-    text.encode()
-    for text in [
-        "0",
-        "-1",
-        "1",
-        "2147483647",
-        "2147483648",
-        "4294967296",
-        "9223372036854775807",
-        "9223372036854775808",
-        "99999999999999999999999",
-        "1e309",
-        "-0",
-        "1.5",
-        "1e3",
-        "nan",
-        "inf",
-        "1_0",
-        "0x10",
-        "+3",
-        "٣",
-        "½",
-    ]
+    *(f"{n}".encode() for n in (0, -1, 1, 2**31 - 1, 2**31, 2**32, 2**63 - 1, 2**63, 10**23)),
+    *(b"1e309", b"-0", b"1.5", b"1e3", b"nan", b"inf", b"1_0", b"0x10", b"+3"),
+    *(sign.encode() for sign in "\u0663\u00bd"),
 ]
 PIECES = [
     *NUMBERS,
@@ -176,8 +157,6 @@ def damaged(target: Target, seed: int, case: int) -> dict[str, bytes]:
 
 def _inside_archive(data: bytes, rng: np.random.Generator) -> bytes:
     """A zip archive, whole, with a member changed, left out or there twice."""
-    import zipfile
-
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         members = [(name, archive.read(name)) for name in archive.namelist()]
     i, how = int(rng.integers(0, len(members))), rng.random()
@@ -188,11 +167,16 @@ def _inside_archive(data: bytes, rng: np.random.Generator) -> bytes:
         del members[i]
     else:
         members.append((name, content))
+    return archive_of(members)
+
+
+def archive_of(members: Iterable[tuple[str, bytes]]) -> bytes:
+    """A zip archive; equal members make equal ones."""
     made = io.BytesIO()
-    with warnings.catch_warnings(), zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+    with warnings.catch_warnings(), zipfile.ZipFile(made, "w") as archive:
         warnings.simplefilter("ignore")  # of two members of one name
         for name, content in members:
-            archive.writestr(name, content)
+            archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
     return made.getvalue()
 
 

@@ -7,7 +7,6 @@ import hashlib
 import io
 import json
 import tempfile
-import zipfile
 from functools import partial
 from pathlib import Path
 
@@ -25,7 +24,7 @@ from plugsamp.losses.hinge import Hinge
 from plugsamp.models import load_model, save_model
 from plugsamp.readers.mallet_state import MalletState
 from plugsamp.storage import StorageError
-from plugsamp.testing.fuzz import Target
+from plugsamp.testing.fuzz import Target, archive_of
 
 WORDS = ("moon", "orbit", "soup", "bread", "salt", "über")
 
@@ -86,11 +85,7 @@ def fitting_archive(files: dict[str, bytes]) -> dict[str, bytes]:
         except archive.NotWhole:
             found[name] = data
             continue
-        made = io.BytesIO()
-        with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as again:
-            for member, content in fitting(inside).items():
-                again.writestr(member, content)
-        found[name] = made.getvalue()
+        found[name] = archive_of(fitting(inside).items())
     return found
 
 
@@ -145,8 +140,8 @@ def _texts() -> list[Target]:
     table, tabs = CSV.encode(), CSV.replace(",", "\t").encode()
     full = {"path": "a.csv", "fields": ["year"], **PLAIN}
     json_lines = (
-        b'{"id": "a", "text": "moon orbit moon", "labels": ["space", "old"], "year": 1969}\n'
-        b'{"id": "b", "counts": {"soup": 2, "bread": 1}, "labels": [], "split": "test"}\n'
+        b'{"id": "a", "text": "moon orbit moon", "labels": ["space", "old"], "year": 1969, "weight": 2}\n'
+        b'{"id": "b", "counts": {"soup": 2, "bread": 1}, "labels": [], "split": "test", "weight": 1}\n'
         b'{"id": "c", "tokens": ["salt", "soup"], "labels": ["food"], "weight": 0.5, "year": null}\n'
     )
     numbers = b'{"text": "moon orbit", "y": 1.5}\n{"text": "soup moon", "y": -2e3}\n'
@@ -207,7 +202,7 @@ def predictor(scale: float = 1.0) -> Predictor:
     phi = np.full((2, len(WORDS)), 0.01, np.float32)
     phi[0, :2], phi[1, 2:4] = 0.48, 0.4
     coding = Coding(np.empty((0, 3)), "multiclass", np.array(["a", "b", "c"], dtype=object))
-    eta = scale * np.arange(12.0).reshape(2, 3, 2)
+    eta = scale * np.array([[[3.0, -1.0], [0.5, 0.0], [-2.0, 4.0]], [[2.0, -1.5], [0.0, 1.0], [-1.0, 3.0]]])
     return Predictor(phi, eta, np.array([0.5, 0.5]), Hinge(cost=2.0), coding, WORDS, seed=3)
 
 

@@ -1,0 +1,108 @@
+"""Damaged files are read or refused, by every reader and the model loader; more of it with `-m slow`.
+
+`tools/fuzz_readers.py` does the same for as long as one likes.
+"""
+
+import tracemalloc
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from plugsamp.errors import InputError
+from plugsamp.registry import names
+from plugsamp.testing import fuzz
+from plugsamp.testing.fuzz_targets import targets
+
+TARGETS = {target.name: target for target in targets()}
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_files_that_are_whole_are_read(name, tmp_path):
+    fuzz.write(TARGETS[name].files, tmp_path)
+    TARGETS[name].read(tmp_path)
+
+
+def test_every_reader_is_there():
+    covered = {name.partition(",")[0].removesuffix(".gz") for name in TARGETS}
+    # docstrings reads what is installed; a .npy is read by npz
+    assert set(names("readers")) - {"docstrings"} <= covered | {"csv"}
+    assert {
+        f"{name}.gz" for name in ("csv", "jsonl", "svmlight", "uci", "mm", "ldac", "mallet", "lines")
+    } <= set(TARGETS)
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_damage_is_refused(name, tmp_path):
+    _, found = fuzz.faults(TARGETS[name], tmp_path, range(25), seed=1)
+    assert not found, "\n".join(map(str, found))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", TARGETS)
+def test_much_damage_is_refused(name, tmp_path):
+    tracemalloc.start()
+    try:
+        done, found = fuzz.faults(TARGETS[name], tmp_path, range(2000), seed=2)
+    finally:
+        tracemalloc.stop()
+    assert not found, "\n".join(map(str, found))
+    assert done == 2000
+
+
+def test_the_damage_of_a_case_is_always_the_same_and_is_some(tmp_path):
+    for target in (TARGETS["csv"], TARGETS["npz"], TARGETS["model file, hinge"], TARGETS["jsonl.gz"]):
+        made = [fuzz.damaged(target, 3, case) for case in range(40)]
+        assert made == [fuzz.damaged(target, 3, case) for case in range(40)]
+        assert sum(files != target.files for files in made) > 30
+        assert len({tuple(sorted(files.items())) for files in made}) > 30
+
+
+def _never_ends(folder):
+    while True:
+        pass
+
+
+def _takes_much(folder):
+    return np.zeros(400 << 20, np.int8)
+
+
+def _says_nothing(folder):
+    raise InputError("wrong somewhere")
+
+
+@pytest.mark.parametrize(
+    ("read", "says"),
+    [
+        (lambda folder: 1 / 0, "ZeroDivisionError: division by zero"),
+        (_says_nothing, "no file is named: wrong somewhere"),
+        (_never_ends, "more than 1 s"),
+        (_takes_much, "bytes for files of"),
+    ],
+    ids=["error", "no file", "wait", "memory"],
+)
+def test_faults_are_seen(read, says, tmp_path, monkeypatch):
+    monkeypatch.setattr(fuzz, "SECONDS", 1)
+    tracemalloc.start()
+    try:
+        done, found = fuzz.faults(fuzz.Target("mine", {"a": b"abc"}, read), tmp_path, range(9), most=1)
+    finally:
+        tracemalloc.stop()
+    assert done == 1 and says in str(found[0])
+
+
+def test_what_is_right_is_none(tmp_path):
+    def refuse(folder: Path):
+        raise InputError("wrong", file=folder / "a")
+
+    done, found = fuzz.faults(fuzz.Target("mine", {"a": b"abc"}, refuse), tmp_path, range(9))
+    assert (done, found) == (9, [])
+
+
+def test_tables_without_tokens_name_their_file(tmp_path):
+    """Found by fuzzing: an svmlight file of empty documents."""
+    from plugsamp.readers import SvmLight
+
+    (tmp_path / "a.svm").write_text("1\n0\n")
+    with pytest.raises(InputError, match=r"a\.svm: the corpus has no tokens"):
+        SvmLight(path=str(tmp_path / "a.svm")).read()
