@@ -141,10 +141,11 @@ def _texts() -> list[Target]:
     full = {"path": "a.csv", "fields": ["year"], **PLAIN}
     json_lines = (
         b'{"id": "a", "text": "moon orbit moon", "labels": ["space", "old"], "year": 1969, "weight": 2}\n'
-        b'{"id": "b", "counts": {"soup": 2, "bread": 1}, "labels": [], "split": "test", "weight": 1}\n'
-        b'{"id": "c", "tokens": ["salt", "soup"], "labels": ["food"], "weight": 0.5, "year": null}\n'
+        b'{"id": "b", "text": "soup \\u00fcber", "labels": [], "year": 1.5, "split": "test", "weight": 1}\n'
+        b'{"id": "c", "text": "salt soup", "labels": ["food"], "weight": 0.5, "year": null}\n'
     )
     numbers = b'{"text": "moon orbit", "y": 1.5}\n{"text": "soup moon", "y": -2e3}\n'
+    tokens = b'{"tokens": ["moon", "moon"], "label": 1}\n{"tokens": ["soup"], "label": 0, "split": "test"}\n'
     pages = {"space/a.txt": "moon orbit\n", "food/b.txt": "soup über\n", "food/c.txt": ""}
     folder = {f"pages/{name}": text.encode() for name, text in pages.items()}
     return [
@@ -158,6 +159,7 @@ def _texts() -> list[Target]:
         _target(
             "jsonl, numbers", "JsonLines", {"a.jsonl": numbers}, {"path": "a.jsonl", "y": ["y"], **PLAIN}
         ),
+        _target("jsonl, tokens", "JsonLines", {"a.jsonl": tokens}, {"path": "a.jsonl", **PLAIN}),
         _target("lines", "Lines", {"a.txt": b"moon orbit\nsoup bread\n\nsalt\n"}, {"path": "a.txt", **PLAIN}),
         _target("folder", "Folder", folder, {"path": "pages", **PLAIN}),
     ]  # fmt: skip
