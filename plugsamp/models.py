@@ -14,7 +14,8 @@ from plugsamp.covariates.encoder import Encoder
 from plugsamp.ensembles import Ensemble
 from plugsamp.inference import Predictor
 from plugsamp.losses.coding import Coding
-from plugsamp.storage import StorageError, decode_labels, encode_labels, read_folder, write_folder
+from plugsamp.storage import StorageError, read_folder, write_folder
+from plugsamp.stored_labels import decode_labels, encode_labels
 
 log = logging.getLogger(__name__)
 

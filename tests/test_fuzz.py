@@ -3,6 +3,8 @@
 `tools/fuzz_readers.py` does the same for as long as one likes.
 """
 
+import gzip
+import re
 import tracemalloc
 from pathlib import Path
 
@@ -11,6 +13,7 @@ import pytest
 
 from plugsamp.errors import InputError
 from plugsamp.registry import names
+from plugsamp.storage import StorageError
 from plugsamp.testing import fuzz
 from plugsamp.testing.fuzz_targets import targets
 
@@ -106,3 +109,29 @@ def test_tables_without_tokens_name_their_file(tmp_path):
     (tmp_path / "a.svm").write_text("1\n0\n")
     with pytest.raises(InputError, match=r"a\.svm: the corpus has no tokens"):
         SvmLight(path=str(tmp_path / "a.svm")).read()
+
+
+def test_little_that_unpacks_to_very_much_is_refused_before_memory_ends(tmp_path, monkeypatch):
+    from plugsamp.readers import Lines, files
+
+    path = tmp_path / "a.txt.gz"
+    path.write_bytes(gzip.compress(b"moon orbit\n" * 10**6))
+    monkeypatch.setattr(files, "available_bytes", lambda: 10**7)
+    monkeypatch.setattr(files, "PIECE", 1 << 20)
+    with pytest.raises(
+        InputError, match=r"a\.txt\.gz: unpacked it is more than \d+ bytes, and 10000000 bytes"
+    ):
+        Lines(path=str(path)).read()
+    monkeypatch.setattr(files, "available_bytes", lambda: None)
+    assert Lines(path=str(path)).read().train.n_tokens == 2 * 10**6
+
+
+@pytest.mark.parametrize("name", [name for name in TARGETS if name.startswith("model")])
+def test_every_part_of_a_model_is_watched(name, tmp_path):
+    """A bit changed or a byte less in any file, and its own name is said."""
+    target = TARGETS[name]
+    for file, data in target.files.items():
+        for damaged in (data[: len(data) // 2], data[:-1], data[:-9] + bytes([data[-9] ^ 1]) + data[-8:]):
+            fuzz.write(target.files | {file: damaged}, tmp_path)
+            with pytest.raises(StorageError, match=re.escape(Path(file).name)):
+                target.read(tmp_path)

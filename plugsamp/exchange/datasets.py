@@ -1,28 +1,16 @@
-"""Chains as ArviZ has them: InferenceData before its version 1, an xarray DataTree since; netCDF files.
-
-Both are named groups of the same xarray data sets, so these are made here, and put into whichever there is.
-"""
+"""Chains as xarray data sets, a group each, with dimensions and places by name."""
 
 from __future__ import annotations
 
-import json
 import platform
-from collections.abc import Sequence
-from dataclasses import dataclass, field
 from importlib.metadata import version
-from pathlib import Path
 
 import numpy as np
 
 from plugsamp.convergence import align
-from plugsamp.corpus import Corpus
-from plugsamp.ensembles import CHAINS, Ensemble
-from plugsamp.errors import InputError
+from plugsamp.exchange.chains import Chains
 from plugsamp.inference import Predictor
 from plugsamp.losses.coding import is_missing
-
-#: The file of a run folder.
-FILE = "trace.nc"
 
 #: Columns of a trace that no numbering of the topics changes, which are draws of the posterior.
 INVARIANT = ("log_joint", "loss", "alpha_sum", "beta")
@@ -36,206 +24,10 @@ NO_COMMON_NUMBERS = (
 )
 
 
-@dataclass(frozen=True)
-class Chains:
-    """What a fit, or a run folder, has of the chains of one posterior.
-
-    Attributes
-    ----------
-    traces : list of dict of str to float arrays (sweeps,)
-        By chain.
-    burn_in : int
-    kept : list of sequences of int
-        By chain the sweeps whose draws its predictor holds; empty where that is not known.
-    predictors : list of Predictor
-        By chain; empty where there is no model.
-    joint : bool
-        Whether the predictors' weights are draws of the chain (and not of a second step).
-    corpus : Corpus, optional
-        The training documents.
-    about : dict of str to str or numbers
-        What the attributes are to say.
-    """
-
-    traces: list[dict[str, np.ndarray]]
-    burn_in: int
-    kept: list[Sequence[int]]
-    predictors: list[Predictor]
-    joint: bool = True
-    corpus: Corpus | None = None
-    about: dict = field(default_factory=dict)
-
-    @property
-    def has_draws(self) -> bool:
-        """Whether the kept draws are known to be those of certain sweeps, the same in all chains."""
-        first = list(self.kept[0]) if self.kept else []
-        return (
-            self.joint
-            and bool(first) and bool(self.predictors)
-            and all(list(kept) == first for kept in self.kept)
-            and all(len(p.eta) == len(first) for p in self.predictors)
-        )  # fmt: skip
-
-
-def to_arviz(fitted, *, draws: str | None = None, aligned: bool = False):
-    """A fit's chains for ArviZ.
-
-    Parameters
-    ----------
-    fitted : Fit, SeparateFit of several chains, or path-like
-        Or the folder of a run.
-    draws : {"sweeps", "kept"}, optional
-        Every sweep after the burn-in, with what is traced of it; or those whose draws were kept, with the
-        weights of covariates, intercepts and the loss's parameters too. By default the first, and with
-        `aligned` the second.
-    aligned : bool
-        Bring the topics of every chain into the order that fits the first's best
-        (`plugsamp.convergence.align`, by mean topics), and have the topics' weights ``eta`` among the draws.
-        Topics that change places *within* a chain are not seen by this.
-
-    Returns
-    -------
-    arviz.InferenceData, or xarray.DataTree where ArviZ is 1 or newer, or not installed
-        Groups ``posterior``; ``sample_stats`` (``lp``, parts of the log joint, share of tokens moved,
-        acceptance by proposal, seconds); ``observed_data`` with the responses, where the documents are at
-        hand; ``constant_data`` with the documents' lengths and, aligned, each chain's mean topics. Draws are
-        called by their sweeps.
-
-    Raises
-    ------
-    ValueError
-        Models of several posteriors (multiclass=ovr, ovo), no sweep after the burn-in, or draws that were not
-        kept.
-    ImportError
-        Where xarray is not installed; the message says how to.
-    """
-    data = _of_folder(fitted) if isinstance(fitted, str | Path) else _of_fit(fitted)
-    groups, attributes = datasets(data, draws, aligned)
-    inference_data = _inference_data()
-    if inference_data is not None:
-        return inference_data(attrs=attributes, **groups)
-    import xarray
-
-    tree = xarray.DataTree.from_dict(groups)
-    tree.attrs.update(attributes)
-    return tree
-
-
-def write_netcdf(fitted, path, **options) -> Path:
-    """Write `to_arviz` as netCDF, which ``arviz.from_netcdf`` and ``xarray.open_datatree`` read.
-
-    Parameters
-    ----------
-    fitted, options
-        Of `to_arviz`.
-    path : path-like
-        There complete or not at all; replaced if it is there.
-    """
-    path, data = Path(path), to_arviz(fitted, **options)
-    check_netcdf()
-    temporary = path.with_name(f".{path.name}.part")
-    try:
-        data.to_netcdf(str(temporary), engine="h5netcdf")
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-    return path
-
-
-def check_netcdf() -> None:
-    """Refuse (ImportError) where netCDF cannot be written, before a long run."""
-    _xarray()
-    try:
-        import h5netcdf  # noqa: F401
-    except ImportError:
-        raise ImportError("netCDF files are written by h5netcdf: pip install 'plugsamp[arviz]'") from None
-
-
-def _xarray():
-    try:
-        import xarray
-    except ImportError:
-        raise ImportError("chains are handed to ArviZ by xarray: pip install 'plugsamp[arviz]'") from None
-    if not hasattr(xarray, "DataTree") and _inference_data() is None:
-        raise ImportError(f"xarray {xarray.__version__} is too old: pip install 'plugsamp[arviz]'")
-    return xarray
-
-
-def _inference_data():
-    """The class of ArviZ before 1; None where it is newer or not installed."""
-    try:
-        import arviz
-    except ImportError:
-        return None
-    return getattr(arviz, "InferenceData", None)
-
-
-# -- where chains come from --------------------------------------------------------------------------
-
-
-def _of_fit(fitted) -> Chains:
-    predictor = fitted.predictor
-    if isinstance(predictor, Ensemble):
-        _check_one_posterior(predictor.scheme)
-        traces = [_columns([row for row in fitted.trace if row["chain"] == name]) for name in predictor.names]
-        corpus, kept, members = fitted.corpus, fitted.kept, list(predictor.members)
-        joint = fitted.joint
-        approximations = fitted.approximations
-    else:
-        traces, kept, members = [_columns(fitted.trace)], [fitted.kept], [predictor]
-        corpus, joint = fitted.chain.corpus, fitted.chain.coding.n_outputs == predictor.coding.n_outputs
-        approximations = fitted.chain.approximations
-    about = {"config": json.dumps(fitted.options), "approximations": "; ".join(approximations)}
-    return Chains(traces, fitted.burn_in, kept, members, joint, corpus, about)
-
-
-def _of_folder(path) -> Chains:
-    from plugsamp.models import load_model
-    from plugsamp.report import folder
-
-    run = folder.read(Path(path))
-    if len(run.trace.chains) > 1 and not run.trace.same_posterior:
-        _check_one_posterior(str(run.config.get("multiclass", "ovr")))
-    if not run.trace.chains:
-        raise InputError("the run has no trace", file=Path(path) / "trace.csv")
-    traces = list(run.trace.chains.values())
-    predictors, kept = [], []
-    if (Path(path) / "model").is_dir():
-        predictor = load_model(Path(path) / "model")
-        predictors = list(predictor.members) if isinstance(predictor, Ensemble) else [predictor]
-        kept = run.metrics.get("kept_sweeps", [])
-    given = run.config.get("burn_in")
-    burn_in = int(traces[0]["sweep"][-1]) // 2 if given is None else int(given)
-    about = {
-        "config": run.config_text,
-        "approximations": "; ".join(run.metrics.get("approximations", [])),
-        "corpus_digest": run.metrics.get("corpus_digest", ""),
-    }
-    joint = run.config.get("supervised", "joint") == "joint"
-    return Chains(traces, burn_in, kept, predictors, joint, None, about)
-
-
-def _check_one_posterior(scheme: str) -> None:
-    if scheme != CHAINS:
-        raise ValueError(
-            f"the models of multiclass={scheme} have posteriors of their own: they are no chains of one, and "
-            "ArviZ has no place for them"
-        )
-
-
-def _columns(rows: Sequence[dict]) -> dict[str, np.ndarray]:
-    names = [name for name in rows[0] if name not in ("chain", "task")]
-    return {
-        name: np.array([np.nan if row[name] is None else row[name] for row in rows], float) for name in names
-    }
-
-
-# -- the data sets -----------------------------------------------------------------------------------
-
-
 def datasets(data: Chains, draws: str | None = None, aligned: bool = False) -> tuple[dict, dict]:
     """xarray data sets by group, and the attributes of the whole (see `to_arviz`)."""
-    xarray = _xarray()
+    import xarray
+
     draws = draws or ("kept" if aligned else "sweeps")
     if draws not in ("sweeps", "kept"):
         raise ValueError(f"draws must be sweeps or kept, not {draws!r}")
