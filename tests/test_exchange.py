@@ -107,6 +107,19 @@ def test_one_chain_with_covariates_and_a_real_response(world):
     np.testing.assert_array_equal(observed.sel(response=name), y)
 
 
+def test_labels_several_and_missing():
+    table = np.array([[1, 0], [0, np.nan], [1, 1]] * 10)
+    observed = chains(1, "hinge", table).to_arviz()["observed_data"].y
+    assert observed.dims == ("document", "class")
+    np.testing.assert_array_equal(observed, table)
+    some = np.array(["a", None, "b"] * 10, dtype=object)
+    observed = chains(1, "hinge", some).to_arviz()["observed_data"].y
+    assert observed.values.tolist() == ["a", "", "b"] * 10
+    nothing = chains(1, "none", some).to_arviz(aligned=True)
+    assert set(nothing["posterior"].data_vars) == {"log_joint"} and "y" not in nothing["constant_data"]
+    assert nothing["constant_data"].phi_mean.shape == (1, 4, 12)
+
+
 def test_what_arviz_says_of_it(three, world):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -183,3 +196,28 @@ def test_the_commands(tmp_path, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "h5netcdf", None)
     assert main([*fast, "netcdf=true", "hydra.run.dir=other"]) == 2
     assert "netcdf=true: netCDF files are written by h5netcdf" in capsys.readouterr().err
+
+
+def test_a_run_of_an_older_version_goes_on_and_can_have_a_file(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.txt").write_text("moon orbit moon\nsoup bread\nsoup salt soup\n")
+    fast = ["n_topics=2", "sweeps=4", "loss=none", "corpus=lines", "corpus.path=a.txt", "corpus.min_df=1"]
+    assert main(["fit", *fast, "report=false", "hydra.run.dir=run"]) == 0
+    config = tmp_path / "run" / "config.yaml"
+    lines = config.read_text().splitlines(keepends=True)
+    config.write_text("".join(line for line in lines if not line.startswith("netcdf")))
+    assert main(["resume", "run=run", "sweeps=6"]) == 0
+    assert not (tmp_path / "run" / "trace.nc").exists()
+    assert main(["resume", "run=run", "sweeps=8", "netcdf=true"]) == 0
+    with xarray.open_datatree("run/trace.nc", engine="h5netcdf") as tree:
+        assert tree["posterior"].draw.values.tolist() == [5, 6, 7, 8]
+
+
+def test_the_manual_page(capsys):
+    from plugsamp.commands.manual import documented
+
+    assert main(["export", "--help"]) == 0
+    page = capsys.readouterr().out
+    assert page.startswith("plugsamp export ")
+    for key, comment in (entry for _, entries in documented("export") for entry in entries):
+        assert comment and f"\n  {key}=" in page

@@ -74,21 +74,27 @@ def _says_nothing(folder):
     raise InputError("wrong somewhere")
 
 
+def _says_no_line(folder):
+    raise InputError("a cell is wrong", file=folder / "a")
+
+
 @pytest.mark.parametrize(
     ("read", "says"),
     [
+        (_says_no_line, "no line is named"),
         (lambda folder: 1 / 0, "ZeroDivisionError: division by zero"),
         (_says_nothing, "no file is named: wrong somewhere"),
         (_never_ends, "more than 1 s"),
         (_takes_much, "bytes for files of"),
     ],
-    ids=["error", "no file", "wait", "memory"],
+    ids=["no line", "error", "no file", "wait", "memory"],
 )
 def test_faults_are_seen(read, says, tmp_path, monkeypatch):
     monkeypatch.setattr(fuzz, "SECONDS", 1)
+    mine = fuzz.Target("mine", {"a": b"abc"}, read, textual=True)
     tracemalloc.start()
     try:
-        done, found = fuzz.faults(fuzz.Target("mine", {"a": b"abc"}, read), tmp_path, range(9), most=1)
+        done, found = fuzz.faults(mine, tmp_path, range(9), most=1)
     finally:
         tracemalloc.stop()
     assert done == 1 and says in str(found[0])

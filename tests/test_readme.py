@@ -20,7 +20,9 @@ BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", README, re.M | re.S)
 LINES = [line for kind, text in BLOCKS if kind == "bash" for line in text.splitlines()]
 COMMANDS = [line for line in LINES if line.startswith("plugsamp fit")]
 #: Commands with a configuration of their own: module, and what the first lines of their tasks check.
-OTHERS = {name: f"plugsamp.commands.{name}" for name in ("predict", "evaluate", "convert", "report")}
+OTHERS = {
+    name: f"plugsamp.commands.{name}" for name in ("predict", "evaluate", "convert", "report", "export")
+}
 
 
 def test_it_begins_with_the_two_commands():
@@ -69,7 +71,7 @@ def test_commands_compose(command):
 def test_other_commands_compose(line):
     _, name, *arguments = shlex.split(line)
     config = compose(arguments, name)
-    if name != "report" or config.get("corpus") is not None:  # a report reads the run's own
+    if name != "export" and (name != "report" or config.get("corpus") is not None):  # it reads the run's own
         hydra_source.object_of("corpus", config.corpus)
     settings_of(import_module(OTHERS[name]).Settings, config)
 

@@ -6,6 +6,9 @@ run folder has of its chains (`chains`), and put into whichever there is.
 
 from __future__ import annotations
 
+import logging
+import warnings
+from contextlib import contextmanager
 from pathlib import Path
 
 from plugsamp.exchange.chains import of_fit, of_folder
@@ -103,7 +106,21 @@ def _check_xarray() -> None:
 def _inference_data():
     """The class of ArviZ before 1; None where it is newer or not installed."""
     try:
-        import arviz
+        with _quietly():
+            import arviz
     except ImportError:
         return None
     return getattr(arviz, "InferenceData", None)
+
+
+@contextmanager
+def _quietly():
+    """What ArviZ says of itself when it is imported, of its next version and so on, is not said."""
+    before = logging.root.manager.disable
+    logging.disable(max(before, logging.INFO))
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(before)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import re
 import signal
 import threading
 import traceback
@@ -27,6 +28,12 @@ from plugsamp.errors import InputError
 
 #: Seconds and bytes that a case may take, and bytes more for each of its own.
 SECONDS, BYTES, BYTES_EACH = 20, 64 << 20, 4000
+
+#: What is said of a text file as a whole, and of no line.
+OF_A_FILE = re.compile(
+    "compressed data|not gzip data|unpacked it is|labels for|vocabulary has|there are no documents|holds no|"
+    "no tokens|every document is a test document|ends in its header"
+)
 
 #: What is put into files: numbers at the edges of their types, signs that formats give a meaning.
 NUMBERS = [
@@ -107,6 +114,8 @@ class Target:
         Errors that are right.
     repair : callable, optional
         Gives damaged files digests that fit, so that more than those is tried.
+    textual : bool
+        Whether refusals name a line, unless it is the file as a whole that is wrong (`OF_A_FILE`).
     """
 
     name: str
@@ -114,6 +123,7 @@ class Target:
     read: Callable[[Path], object]
     refusals: tuple[type[Exception], ...] = (InputError,)
     repair: Callable[[dict[str, bytes]], dict[str, bytes]] | None = None
+    textual: bool = False
 
 
 @dataclass(frozen=True)
@@ -196,6 +206,8 @@ def attempt(target: Target, files: dict[str, bytes], folder: Path) -> str | None
     except target.refusals as error:
         if str(folder) not in str(error):
             wrong = f"no file is named: {error}"
+        elif target.textual and error.line is None and not OF_A_FILE.search(error.what):
+            wrong = f"no line is named: {error}"
     except _TooLong:
         wrong = f"more than {SECONDS} s"
     except MemoryError as error:

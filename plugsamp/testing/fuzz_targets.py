@@ -58,7 +58,8 @@ def _read(kind: str, options: dict, vocabulary, folder: Path):
 
 def _target(name: str, kind: str, files: dict[str, bytes], options: dict, vocabulary=None) -> Target:
     repair = fitting if name == "store" else None
-    return Target(name, files, partial(_read, kind, options, vocabulary), repair=repair)
+    textual = not name.startswith(("npz", "npy", "store"))
+    return Target(name, files, partial(_read, kind, options, vocabulary), repair=repair, textual=textual)
 
 
 def fitting(files: dict[str, bytes]) -> dict[str, bytes]:
