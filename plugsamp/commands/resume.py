@@ -126,7 +126,9 @@ def resume(folder: Path, changes: DictConfig, given: list[str]) -> float | None:
     ValueError
         There is nothing to go on from, or the run is done.
     """
-    config = OmegaConf.merge(LATER, _config_of(folder))
+    config = _config_of(folder)
+    for name in set(LATER).difference(config):
+        OmegaConf.update(config, name, LATER[name], force_add=True)
     for key in given:
         name = key.partition(".")[0]
         if name == "backend":
