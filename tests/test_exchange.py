@@ -11,6 +11,7 @@ import plugsamp as ps
 from plugsamp import exchange
 from plugsamp.agreement import agreement
 from plugsamp.cli import main
+from plugsamp.exchange.chains import shortened, sweeps_of
 
 xarray = pytest.importorskip("xarray")
 
@@ -141,6 +142,13 @@ def test_netcdf(three, world, tmp_path):
             np.testing.assert_array_equal(again[group][name], values)
             assert again[group][name].dims == values.dims
     again.close()
+
+
+@pytest.mark.parametrize("sweeps", [[7], [5, 10], [12, 16, 20, 24], [5, 10, 40]], ids=str)
+def test_sweeps_are_written_in_few_words(sweeps):
+    written = json.loads(json.dumps(shortened(sweeps)))
+    assert sweeps_of(written) == sweeps
+    assert isinstance(written, list) == (sweeps[-1] == 40)
 
 
 def test_refusals(three):

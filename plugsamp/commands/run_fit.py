@@ -23,6 +23,7 @@ from plugsamp.diagnostics import sparsity, top_words, topic_table
 from plugsamp.errors import InputWarning, Interrupted
 from plugsamp.evaluation import evaluate
 from plugsamp.exchange import check_netcdf, write_netcdf
+from plugsamp.exchange.chains import shortened
 from plugsamp.fitting import Fit, check_scheme, fit, kept_sweeps
 from plugsamp.losses.none import NoLoss
 from plugsamp.model import Model
@@ -285,8 +286,8 @@ def metrics_of(settings, train, result: Fit | SeparateFit, trained, tested) -> d
         name = "log_joint_words_per_token"
     else:
         name = f"{'test' if tested is not None else 'train'}_{best.main_name}"
-    shape = {}
-    if isinstance(result, Fit):
+    shape, one = {}, isinstance(result, Fit)
+    if one:
         shape["kernel"] = repr(result.chain.kernel)
         shape["backend"] = repr(result.chain.backend)
         shape["start"] = result.start
@@ -304,7 +305,7 @@ def metrics_of(settings, train, result: Fit | SeparateFit, trained, tested) -> d
         "seconds": result.seconds,
         "tokens_per_second": result.tokens_per_second,
         "sweeps": result.n_sweeps,
-        "kept_sweeps": [result.kept] if isinstance(result, Fit) else result.kept,
+        "kept_sweeps": [shortened(kept) for kept in ([result.kept] if one else result.kept)],
         "n_topics": settings.n_topics,
         "n_documents": train.n_documents,
         "n_words": train.n_words,

@@ -86,7 +86,7 @@ def of_folder(path) -> Chains:
     if (Path(path) / "model").is_dir():
         predictor = load_model(Path(path) / "model")
         predictors = list(predictor.members) if isinstance(predictor, Ensemble) else [predictor]
-        kept = run.metrics.get("kept_sweeps", [])
+        kept = [sweeps_of(found) for found in run.metrics.get("kept_sweeps", [])]
     given = run.config.get("burn_in")
     burn_in = int(traces[0]["sweep"][-1]) // 2 if given is None else int(given)
     about = {
@@ -96,6 +96,21 @@ def of_folder(path) -> Chains:
     }
     joint = run.config.get("supervised", "joint") == "joint"
     return Chains(traces, burn_in, kept, predictors, joint, None, about)
+
+
+def shortened(sweeps: Sequence[int]) -> dict | list[int]:
+    """Sweeps as metrics.json has them: first, last and distance, where that is the same between all."""
+    steps = set(np.diff(sweeps).tolist())
+    if len(steps) > 1:
+        return list(sweeps)
+    return {"first": sweeps[0], "last": sweeps[-1], "every": steps.pop() if steps else 1}
+
+
+def sweeps_of(found: dict | list[int]) -> list[int]:
+    """What `shortened` was given."""
+    if isinstance(found, list):
+        return found
+    return list(range(found["first"], found["last"] + 1, found["every"]))
 
 
 def _check_one_posterior(scheme: str) -> None:
