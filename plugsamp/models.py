@@ -118,8 +118,10 @@ def load_model(path) -> Predictor | Ensemble:
     try:
         predictor = (_ensemble_of if "members" in content else _predictor_of)(arrays, content, path)
         saved, found = content["digest"], predictor.digest
-    except StorageError:
-        raise
+    except StorageError as error:
+        if str(path) in str(error):
+            raise
+        raise StorageError(f"{path} is damaged: {error}") from None
     except KeyError as error:
         raise StorageError(f"{path} is incomplete: its manifest lacks {error}") from None
     except (TypeError, ValueError, AttributeError, IndexError) as error:

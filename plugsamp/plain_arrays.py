@@ -41,6 +41,11 @@ def check_header(source, size: int) -> tuple[np.dtype, tuple[int, ...], bool]:
         major, _ = np.lib.format.read_magic(source)
         if major not in (1, 2, 3):
             raise NotPlain(f"version {major} of the format is not known")
+        begin, width = source.tell(), 2 if major == 1 else 4
+        length = int.from_bytes(source.read(width), "little")
+        if length > _LONGEST:  # NumPy would make room for it first
+            raise NotPlain(f"its header states a length of {length} bytes of its own")
+        source.seek(begin)
         # Versions 2 and 3 have the same header as far as reading goes, but for its text's encoding.
         read = np.lib.format.read_array_header_1_0 if major == 1 else np.lib.format.read_array_header_2_0
         shape, fortran, dtype = read(source, max_header_size=_LONGEST)

@@ -165,6 +165,17 @@ def test_folders_with_other_sizes_than_stated(tmp_path):
         ps.load_model(folder)
 
 
+def test_labels_of_no_type_name_the_folder(tmp_path):
+    """Found by fuzzing: a manifest whose digests fit, and whose classes are of no type."""
+    folder = ps.save_model(tmp_path / "m", fuzz_targets.predictor())
+    files = {p.name: p.read_bytes() for p in folder.iterdir()}
+    files["manifest.json"] = files["manifest.json"].replace(b'"type": "str"', b'"type": "__proto__str"')
+    for name, data in fuzz_targets.fitting(files).items():
+        (folder / name).write_bytes(data)
+    with pytest.raises(StorageError, match="m is damaged: class labels of type '__proto__str'"):
+        ps.load_model(folder)
+
+
 def test_files_and_what_is_there(tmp_path):
     model = fuzz_targets.predictor()
     path = ps.export(model, tmp_path / "m.zip")
@@ -220,6 +231,10 @@ def test_what_is_no_plain_array():
         (npy(np.zeros(2, "M8[s]")), "not plain numbers"),
         (npy(np.zeros(2, [("a", "i4")])), "not plain numbers"),
         (b"", "header cannot be read"),
+        (
+            b"\x93NUMPY\x02\x00" + (662372470).to_bytes(4, "little") + b"{'descr",
+            "a length of 662372470 bytes",
+        ),
     ]:
         with pytest.raises(NotPlain, match=says):
             array_of(data)
