@@ -29,10 +29,12 @@ __getattr__, __dir__, __all__ = attach(
         "SupervisedTopicClassifier": "plugsamp.estimators",
         "SupervisedTopicRegressor": "plugsamp.estimators",
         "TopicModel": "plugsamp.estimators",
+        "export": "plugsamp.compact",
         "fit": "plugsamp.fitting",
         "load_model": "plugsamp.models",
         "save_model": "plugsamp.models",
         "sweep_table": "plugsamp.sweeps",
+        "to_arviz": "plugsamp.exchange",
         **{name: f"plugsamp.{name}" for name in _MODULES},
     },
 )

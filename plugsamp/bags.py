@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+import scipy.sparse as sp
 
 from plugsamp.backends.arena import file_of
 from plugsamp.checks import frozen
+from plugsamp.counts import canonical
 from plugsamp.errors import InputError
 
 #: Tokens of a file that are looked at as one piece.
@@ -32,6 +34,15 @@ class Counted:
         sums = np.add.reduceat(np.append(self.data, 0).astype(np.int64), self.indptr[:-1])
         np.cumsum(sums * (np.diff(self.indptr) > 0), out=offsets[1:])
         self.offsets = frozen(offsets)
+
+    @classmethod
+    def of_tokens(cls, words: np.ndarray, offsets: np.ndarray, n_words: int) -> Counted:
+        """Counts of tokens in any order within a document, each below `n_words`."""
+        documents = np.repeat(np.arange(len(offsets) - 1, dtype=np.int64), np.diff(offsets))
+        width = max(n_words, 1)
+        pairs, counts = np.unique(documents * width + words.astype(np.int64), return_counts=True)
+        indptr = np.searchsorted(pairs, np.arange(len(offsets), dtype=np.int64) * width)
+        return cls(indptr, pairs % width, counts)
 
     def __setstate__(self, state):
         for array in state.values():
@@ -65,6 +76,27 @@ class Counted:
         indptr = np.concatenate(([0], np.cumsum(sizes)))
         entries = np.repeat(self.indptr[rows] - indptr[:-1], sizes) + np.arange(indptr[-1])
         return Counted(indptr, self.indices[entries], self.data[entries])
+
+
+def translated(bag: Counted | Mapped, places: np.ndarray, n_words: int) -> tuple[Counted, np.ndarray]:
+    """The same documents in other words, and how many tokens each has lost.
+
+    Parameters
+    ----------
+    bag : Counted or Mapped
+    places : int array (V,)
+        The place of each word among the `n_words` new ones; -1 of one that is none of them.
+    n_words : int
+    """
+    indptr, indices, data = bag.parts()
+    columns = places[indices]
+    known = columns >= 0
+    n_documents = len(indptr) - 1
+    rows = np.repeat(np.arange(n_documents, dtype=np.int64), np.diff(indptr))
+    lost = np.bincount(rows[~known], weights=data[~known], minlength=n_documents).astype(np.int64)
+    kept = sp.coo_array((data[known], (rows[known], columns[known])), shape=(n_documents, n_words))
+    *parts, _ = canonical(kept)
+    return Counted(*parts), lost
 
 
 class Mapped:

@@ -17,6 +17,10 @@ COMMANDS = {
     "sweep": ("plugsamp.commands.sweep", "one table, and a figure, of the runs of a sweep or of any folder"),
     "convert": ("plugsamp.commands.convert", "write a corpus in another format"),
     "cite": ("plugsamp.commands.cite", "the papers behind what a run used"),
+    "export": (
+        "plugsamp.commands.export",
+        "a run's chains for ArviZ (netCDF), or its model as one small file",
+    ),
     "plugins": (
         "plugsamp.commands.plugins",
         "list the installed losses, kernels, priors, readers, backends",

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from plugsamp import memory
-from plugsamp.bags import Counted, Mapped
+from plugsamp.bags import Counted, Mapped, translated
 from plugsamp.checks import (
     column_names,
     covariates_of,
@@ -100,17 +100,14 @@ class Corpus:
             n_words = len(vocabulary)
         elif n_words is None:
             n_words = int(words.max()) + 1 if len(words) else 0
-        # Sorted first, so that the repeated words of running text are no news to anybody.
-        documents = np.repeat(np.arange(len(offsets) - 1, dtype=np.int64), np.diff(offsets))
         if len(words) and (words.min() < 0 or words.max() >= n_words):
             first = int(np.argmax((words < 0) | (words >= n_words)))
+            document = int(np.searchsorted(offsets, first, side="right")) - 1
             raise InputError(
-                f"word {words[first]} of token {first} in document {documents[first]} is not below {n_words}"
+                f"word {words[first]} of token {first} in document {document} is not below {n_words}"
             )
-        pairs, counts = np.unique(documents * max(n_words, 1) + words.astype(np.int64), return_counts=True)
-        indptr = np.searchsorted(pairs, np.arange(len(offsets), dtype=np.int64) * max(n_words, 1))
         self._set(
-            Counted(indptr, pairs % max(n_words, 1), counts), n_words, responses, vocabulary, covariates, ids,
+            Counted.of_tokens(words, offsets, n_words), n_words, responses, vocabulary, covariates, ids,
             response_names, covariate_names, require_tokens, weights=weights, fields=fields,
         )  # fmt: skip
 
@@ -304,17 +301,17 @@ class Corpus:
 
     def with_responses(self, responses, response_names=None) -> Corpus:
         """The same documents with other responses (or None)."""
-        new = type(self).__new__(type(self))
-        new.__dict__.update(self.__dict__)
-        new.__dict__["responses"] = None if responses is None else responses_of(responses, self.n_documents)
-        new.__dict__["response_names"] = column_names(new.responses, response_names, "response")
-        return new
+        values = None if responses is None else responses_of(responses, self.n_documents)
+        return self._with(responses=values, response_names=column_names(values, response_names, "response"))
 
     def with_weights(self, weights) -> Corpus:
         """The same documents with other weights (or None)."""
+        return self._with(weights=None if weights is None else weights_of(weights, self.n_documents))
+
+    def _with(self, **changes) -> Corpus:
+        """The same documents with other attributes, which have been checked."""
         new = type(self).__new__(type(self))
-        new.__dict__.update(self.__dict__)
-        new.__dict__["weights"] = None if weights is None else weights_of(weights, self.n_documents)
+        new.__dict__.update(self.__dict__ | changes)
         return new
 
     def with_vocabulary(self, vocabulary) -> Corpus:
@@ -333,19 +330,9 @@ class Corpus:
         if vocabulary == self.vocabulary:
             return self
         index = {word: i for i, word in enumerate(vocabulary)}
-        new = np.array([index.get(word, -1) for word in self.vocabulary], dtype=np.int64)
-        indptr, indices, data = self._bag.parts()
-        columns = new[indices]
-        known = columns >= 0
-        rows = np.repeat(np.arange(self.n_documents, dtype=np.int64), np.diff(indptr))
-        unknown = self.n_unknown + np.bincount(
-            rows[~known], weights=data[~known], minlength=self.n_documents
-        ).astype(np.int64)
-        kept = sp.coo_array(
-            (data[known], (rows[known], columns[known])), shape=(self.n_documents, len(vocabulary))
-        )
-        *parts, _ = canonical(kept)
-        return self._like(Counted(*parts), slice(None), vocabulary, unknown)
+        places = np.array([index.get(word, -1) for word in self.vocabulary], dtype=np.int64)
+        bag, lost = translated(self._bag, places, len(vocabulary))
+        return self._like(bag, slice(None), vocabulary, self.n_unknown + lost)
 
     def with_covariates(self, covariates, names) -> Corpus:
         """The same documents with further covariates, after those that they have.
@@ -363,11 +350,8 @@ class Corpus:
             else:
                 covariates = np.hstack(parts)
             names = (*self.covariate_names, *names)
-        new = type(self).__new__(type(self))
-        new.__dict__.update(self.__dict__)
-        new.__dict__["covariates"] = covariates_of(covariates, self.n_documents)
-        new.__dict__["covariate_names"] = column_names(new.covariates, names, "covariate")
-        return new
+        values = covariates_of(covariates, self.n_documents)
+        return self._with(covariates=values, covariate_names=column_names(values, names, "covariate"))
 
     def _like(self, bag, rows, vocabulary, unknown) -> Corpus:
         new = type(self).__new__(type(self))

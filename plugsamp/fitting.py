@@ -10,8 +10,8 @@ from pathlib import Path
 
 from plugsamp.chain import Chain
 from plugsamp.checkpoint.identity import run_identity
+from plugsamp.checkpoint.memory import Memory
 from plugsamp.checkpoint.options import Checkpoints
-from plugsamp.checkpoint.recorder import Recorder
 from plugsamp.checks import whole
 from plugsamp.corpus import Corpus
 from plugsamp.covariates.encoder import Encoder
@@ -45,6 +45,11 @@ class Fit:
         Of sampling, without what was traced, kept and shown.
     start : str
         How the chain was started.
+    burn_in : int
+    kept : list of int
+        The sweeps whose draws the predictor holds.
+    options : dict
+        What `fit` was told, in words.
     """
 
     chain: Chain
@@ -52,6 +57,9 @@ class Fit:
     trace: list[dict] = field(repr=False)
     seconds: float = 0.0
     start: str = ""
+    burn_in: int = 0
+    kept: list[int] = field(default_factory=list, repr=False)
+    options: dict = field(default_factory=dict, repr=False)
 
     @property
     def approximations(self) -> tuple[str, ...]:
@@ -65,6 +73,12 @@ class Fit:
     @property
     def tokens_per_second(self) -> float:
         return len(self.trace) * self.chain.corpus.n_tokens / max(self.seconds, 1e-9)
+
+    def to_arviz(self, **options):
+        """The chain for ArviZ (`plugsamp.exchange.to_arviz`)."""
+        from plugsamp.exchange import to_arviz
+
+        return to_arviz(self, **options)
 
 
 def fit(
@@ -87,7 +101,7 @@ def fit(
     chains: int = 1,
     n_jobs: int = 1,
     observers: Iterable[Callable[[Mapping], object]] = (),
-    checkpoint: Checkpoints | str | Path | None = None,
+    checkpoint: Checkpoints | Memory | str | Path | None = None,
     resume: bool = False,
 ) -> Fit | SeparateFit:
     """Run a chain and keep its draws.
@@ -128,10 +142,11 @@ def fit(
         Each is given the trace's row after every sweep (progress, files); of separate chains the
         rows of each come when it is done. One that has a method ``resumed`` is given all rows before the
         checkpoint that a run goes on from.
-    checkpoint : Checkpoints or path-like, optional
+    checkpoint : Checkpoints, path-like or Memory, optional
         Where the run's state is kept, and how often: what a killed process can lose
         (`plugsamp.checkpoint.Checkpoints`). SIGINT and SIGTERM then end the run after the sweep, with a
-        checkpoint; a second one ends it at once.
+        checkpoint; a second one ends it at once. A `plugsamp.checkpoint.memory.Memory` keeps the last state
+        in this process.
     resume : bool
         Go on from the checkpoint of the same fit, bit-equal to one that was never stopped; start where
         there is none yet. `sweeps`, `backend`, `n_jobs` and `observers` may differ. With more `sweeps`
@@ -162,8 +177,9 @@ def fit(
     4
     """
     kept = kept_sweeps(sweeps, burn_in, thin)
+    first_kept = sweeps // 2 if burn_in is None else burn_in
     if checkpoint is not None:
-        checkpoint = Checkpoints.of(checkpoint)
+        checkpoint = checkpoint if isinstance(checkpoint, Memory) else Checkpoints.of(checkpoint)
     elif resume:
         raise ValueError("resume=True needs checkpoint=..., the folder to go on from")
     observers = list(observers)
@@ -190,19 +206,26 @@ def fit(
     check_scheme(supervised, multiclass, chains)
     if init is None or isinstance(init, str):
         init = Start("random" if init is None else init)
+    told = {
+        "model": repr(model), "kernel": repr(kernel), "seed": seed, "sweeps": sweeps, "burn_in": first_kept,
+        "thin": thin, "start": repr(init) if isinstance(init, Start) else "topics", "supervised": supervised,
+        "multiclass": multiclass, "chains": chains, "weight_update": weight_update,
+        "weight_passes": weight_passes,
+    }  # fmt: skip
     if multiclass != "multitask" or chains > 1:
         if not isinstance(init, Start):
             raise ValueError(
                 "topics as init are for one chain, not for several (chains, multiclass=ovr, ovo)"
             )
         scheme = multiclass if chains == 1 else CHAINS
-        return fit_separately(
+        separate = fit_separately(
             corpus, model, scheme, chains=chains, observers=observers, seed=seed, n_jobs=n_jobs,
             kernel=kernel, backend=backend, sweeps=sweeps, burn_in=burn_in, thin=thin,
             weight_update=weight_update, weight_passes=weight_passes, supervised=supervised,
             second_step=second_step, covariates=encoder, init=init, checkpoint=checkpoint,
             resume=resume,
         )  # fmt: skip
+        return replace(separate, options=told, burn_in=first_kept)
     identity = None
     if checkpoint is not None:
         identity = run_identity(
@@ -218,7 +241,7 @@ def fit(
     with ExitStack() as stack:
         recorder, saved = None, None
         if checkpoint is not None:
-            recorder = stack.enter_context(Recorder(checkpoint, resume))
+            recorder = stack.enter_context(checkpoint.recorder(resume))
             saved = recorder.load(identity)
         first = None if isinstance(init, Start) else init
         chain = Chain(
@@ -254,7 +277,9 @@ def fit(
             predictor = replace(predictor, encoder=encoder)
         if recorder is not None:
             recorder.finish()
-        return Fit(chain, predictor, run.trace, run.seconds, run.started)
+        return Fit(
+            chain, predictor, run.trace, run.seconds, run.started, first_kept, list(run.kept), told
+        )  # fmt: skip
 
 
 def _take_up(run: Run, saved, sweeps: int, kept: frozenset[int], observers) -> None:

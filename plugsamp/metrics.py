@@ -143,9 +143,9 @@ def _labels(prediction, labels, true, missing) -> dict:
 
 def _real(prediction, labels, true, missing) -> dict:
     observed = ~missing
-    by_output = [_errors(true[rows, c], labels[rows, c]) for c, rows in enumerate(observed.T)]
+    by_output = [errors(true[rows, c], labels[rows, c]) for c, rows in enumerate(observed.T)]
     defined = [r2 for r2, _, _ in by_output if r2 is not None]
-    _, rmse, mae = _errors(true[observed], labels[observed])
+    _, rmse, mae = errors(true[observed], labels[observed])
     found = {"r2": float(np.mean(defined)) if defined else None, "rmse": rmse, "mae": mae}
     if len(by_output) > 1:
         names = prediction.coding.output_names
@@ -159,7 +159,7 @@ def _real(prediction, labels, true, missing) -> dict:
     return found | _counted(observed.sum(), missing.sum())
 
 
-def _errors(y, predicted) -> tuple[float | None, float | None, float | None]:
+def errors(y, predicted) -> tuple[float | None, float | None, float | None]:
     """R², which needs responses that differ, root mean squared and mean absolute error."""
     if not len(y):
         return None, None, None

@@ -8,12 +8,14 @@ from pathlib import Path
 
 import numpy as np
 
-from plugsamp import registry
+from plugsamp import registry, topic_table
+from plugsamp.archive import read_archive, require_memory
 from plugsamp.covariates.encoder import Encoder
 from plugsamp.ensembles import Ensemble
 from plugsamp.inference import Predictor
 from plugsamp.losses.coding import Coding
-from plugsamp.storage import StorageError, decode_labels, encode_labels, read_folder, write_folder
+from plugsamp.storage import StorageError, read_folder, write_folder
+from plugsamp.stored_labels import decode_labels, encode_labels
 
 log = logging.getLogger(__name__)
 
@@ -39,17 +41,21 @@ def save_model(path, predictor: Predictor | Ensemble, model=None, overwrite: boo
     StorageError
         The path exists, the loss is registered by no package, or one of its options is no plain value.
     """
-    if isinstance(predictor, Ensemble):
-        arrays, content = _ensemble_data(predictor)
-    elif isinstance(predictor, Predictor):
-        arrays, content = _predictor_data(predictor)
-    else:
-        raise TypeError(f"a Predictor is saved, such as fit(...).predictor, not a {type(predictor).__name__}")
+    arrays, content = model_data(predictor)
     content["plugsamp"] = version("plugsamp")
     if model is not None:
         arrays["beta"] = np.asarray(model.beta)
         content["weights"] = plugin_record("priors", model.weights)
     return write_folder(path, KIND, arrays, content, overwrite)
+
+
+def model_data(predictor: Predictor | Ensemble) -> tuple[dict, dict]:
+    """Arrays and content of a model's folder or file."""
+    if isinstance(predictor, Ensemble):
+        return _ensemble_data(predictor)
+    if isinstance(predictor, Predictor):
+        return _predictor_data(predictor)
+    raise TypeError(f"a Predictor is saved, such as fit(...).predictor, not a {type(predictor).__name__}")
 
 
 def _predictor_data(predictor: Predictor) -> tuple[dict, dict]:
@@ -99,20 +105,23 @@ def _ensemble_data(ensemble: Ensemble) -> tuple[dict, dict]:
 
 
 def load_model(path) -> Predictor | Ensemble:
-    """The predictor of a model folder. Nothing in the folder is executed.
+    """The predictor of a model folder, or of a file that `plugsamp.export` wrote. Nothing in it is executed.
 
     Raises
     ------
     StorageError
-        What `plugsamp.storage.read_folder` refuses; a loss that is not installed; parts that do not
-        fit together.
+        What `plugsamp.storage.read_folder` and `plugsamp.archive.read_archive` refuse; a loss that is not
+        installed; parts that do not fit together.
     """
-    arrays, content = read_folder(path, KIND)
+    read = read_archive if Path(path).is_file() else read_folder
+    arrays, content = read(path, KIND)
     try:
         predictor = (_ensemble_of if "members" in content else _predictor_of)(arrays, content, path)
         saved, found = content["digest"], predictor.digest
-    except StorageError:
-        raise
+    except StorageError as error:
+        if str(path) in str(error):
+            raise
+        raise StorageError(f"{path} is damaged: {error}") from None
     except KeyError as error:
         raise StorageError(f"{path} is incomplete: its manifest lacks {error}") from None
     except (TypeError, ValueError, AttributeError, IndexError) as error:
@@ -140,8 +149,9 @@ def _predictor_of(arrays: dict, content: dict, path) -> Predictor:
     if task not in TASKS:
         raise StorageError(f"{path} is damaged: its task is {task!r}, not one of {', '.join(TASKS)}")
     n_outputs = arrays["eta"].shape[1]
+    require_memory(topic_table.size(arrays), path)
     return Predictor(
-        phi=arrays["phi"],
+        phi=topic_table.unpacked(arrays),
         eta=arrays["eta"],
         alpha=arrays["alpha"],
         loss=_plugin_of("losses", content["loss"], path),
@@ -158,7 +168,7 @@ def _predictor_of(arrays: dict, content: dict, path) -> Predictor:
         intercept=content["intercept"],
         passes=content["passes"],
         burn_in=content["burn_in"],
-        restarts=content["restarts"],
+        restarts=content.get("restarts", 1),  # of the first models, which had one chain a document
         seed=content["seed"],
         source=content.get("source", "posterior"),
         encoder=_encoder_of(arrays, content.get("encoder"), path),

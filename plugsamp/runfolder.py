@@ -90,10 +90,23 @@ class TraceFile:
 @contextmanager
 def complete(path, errors: str = "replace", newline: str | None = None):
     """A text file to write, there complete or not at all; `errors` and `newline` as `open` takes them."""
+    with _complete(path, "w", encoding="utf-8", errors=errors, newline=newline) as file:
+        yield file
+
+
+@contextmanager
+def complete_bytes(path):
+    """A binary file to write, there complete or not at all."""
+    with _complete(path, "wb") as file:
+        yield file
+
+
+@contextmanager
+def _complete(path, mode: str, **options):
     path = Path(path)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        with open(temporary, "w", encoding="utf-8", errors=errors, newline=newline) as file:
+        with open(temporary, mode, **options) as file:
             yield file
         os.replace(temporary, path)
     except OSError as error:
@@ -136,43 +149,53 @@ def _strict(value, where: str, found: list[str]):
     return value
 
 
-def write_topics(path, columns: Mapping[str, np.ndarray], words) -> None:
+def write_topics(path, parts, owner: str | None = None) -> None:
     """topics.csv: a row a topic, in the order of their numbers.
 
     Parameters
     ----------
-    columns : mapping of str to array (K,)
-        See `plugsamp.diagnostics.topic_table`.
-    words : sequence of K lists of str
-        Most probable first.
+    parts : iterable of (str, mapping of str to array (K,), sequence of K lists of str)
+        Of each model its name, what is known of its topics (`plugsamp.diagnostics.topic_table`), and their
+        words, the most probable first.
+    owner : str, optional
+        What the models are ("chain", "task"): a first column of that name says whose a topic is.
     """
-    with open(path, "w", newline="", encoding="utf-8", errors="backslashreplace") as file:
+    first, *rest = parts
+    with complete(path, errors="backslashreplace", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["topic", *columns, "top_words"])
-        for k, best in enumerate(words):
-            numbers = [values[k].item() for values in columns.values()]
-            writer.writerow([k, *(repr(v) for v in numbers), " ".join(best)])
+        writer.writerow([*_owner(owner, owner), "topic", *first[1], "top_words"])
+        for name, columns, words in (first, *rest):
+            for k, best in enumerate(words):
+                numbers = [values[k].item() for values in columns.values()]
+                writer.writerow([*_owner(owner, name), k, *(repr(v) for v in numbers), " ".join(best)])
 
 
-def write_weights(path, outputs, columns, eta) -> None:
+def write_weights(path, parts, owner: str | None = None) -> None:
     """weights.csv: a row an output and column, with mean and 5 % and 95 % quantiles over kept draws.
 
     Parameters
     ----------
-    outputs : sequence of C str
-    columns : sequence of J str
-        Topics, covariates, intercept.
-    eta : float (S, C, J)
+    parts : iterable of (str, sequence of C str, sequence of J str, float (S, C, J))
+        Of each model its name, outputs, columns (topics, covariates, intercept) and draws.
+    owner : str, optional
+        As in `write_topics`.
     """
-    low, high = np.quantile(eta, (0.05, 0.95), axis=0)
-    mean = eta.mean(axis=0)
-    with open(path, "w", newline="", encoding="utf-8", errors="backslashreplace") as file:
+    with complete(path, errors="backslashreplace", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["output", "column", "mean", "lower", "upper"])
-        for c, output in enumerate(outputs):
-            for j, column in enumerate(columns):
-                numbers = (mean[c, j], low[c, j], high[c, j])
-                writer.writerow([output, column, *(repr(float(v)) for v in numbers)])
+        writer.writerow([*_owner(owner, owner), "output", "column", "mean", "lower", "upper"])
+        for name, outputs, columns, eta in parts:
+            low, high = np.quantile(eta, (0.05, 0.95), axis=0)
+            mean = eta.mean(axis=0)
+            for c, output in enumerate(outputs):
+                for j, column in enumerate(columns):
+                    numbers = (mean[c, j], low[c, j], high[c, j])
+                    writer.writerow(
+                        [*_owner(owner, name), output, column, *(repr(float(v)) for v in numbers)]
+                    )
+
+
+def _owner(owner: str | None, value) -> list:
+    return [] if owner is None else [value]
 
 
 def write_predictions(path, *table, **more) -> None:
@@ -202,6 +225,7 @@ def prediction_rows(
     class_names=None,
     intervals=None,
     theta=None,
+    theta_names=None,
 ):
     """Column names, and a row a document, in the order of the corpus.
 
@@ -225,6 +249,8 @@ def prediction_rows(
         Lower and upper ends of the predicted values.
     theta : ndarray (D, K), optional
         Topic proportions.
+    theta_names : sequence of K str, optional
+        Their columns.
 
     Returns
     -------
@@ -245,7 +271,7 @@ def prediction_rows(
     columns += [f"score_{name}" for name in score_names]
     numbers.append(scores)
     if theta is not None:
-        columns += [f"topic_{k}" for k in range(theta.shape[1])]
+        columns += theta_names or [f"topic_{k}" for k in range(theta.shape[1])]
         numbers.append(theta)
     counts = [("n_known", n_known), ("n_unknown", n_unknown)]
     counts = [(name, values) for name, values in counts if values is not None]

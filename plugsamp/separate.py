@@ -12,8 +12,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from plugsamp.checkpoint.lock import Lock
+from plugsamp.checkpoint.memory import Memory
 from plugsamp.checkpoint.options import Checkpoints
 from plugsamp.checkpoint.signals import Stop
+from plugsamp.corpus import Corpus
+from plugsamp.diagnostics import topic_table
 from plugsamp.ensembles import CHAINS, Ensemble, Task, tasks
 from plugsamp.errors import ApproximationWarning
 from plugsamp.inference import Predictor
@@ -38,6 +41,17 @@ class SeparateFit:
         Sampled in a sweep of all tasks.
     approximations : tuple of str
         What kept a chain from its posterior, a clause each.
+    topics : list of dict
+        By task what `plugsamp.diagnostics.topic_table` says of its topics.
+    burn_in : int
+    kept : list of lists of int
+        By task the sweeps whose draws its predictor holds.
+    joint : bool
+        Whether the weights are draws of the chains, and not of a second step.
+    corpus : Corpus
+        The documents.
+    options : dict
+        What `plugsamp.fit` was told, in words.
     """
 
     predictor: Ensemble
@@ -46,6 +60,12 @@ class SeparateFit:
     seconds: float = 0.0
     n_tokens: int = 0
     approximations: tuple[str, ...] = ()
+    topics: list[dict] = field(default_factory=list, repr=False)
+    burn_in: int = 0
+    kept: list[list[int]] = field(default_factory=list, repr=False)
+    joint: bool = True
+    corpus: Corpus | None = field(default=None, repr=False)
+    options: dict = field(default_factory=dict, repr=False)
 
     @property
     def n_sweeps(self) -> int:
@@ -56,6 +76,12 @@ class SeparateFit:
     def tokens_per_second(self) -> float:
         return self.n_sweeps * self.n_tokens / max(self.seconds, 1e-9)
 
+    def to_arviz(self, **options):
+        """Several chains of one model for ArviZ (`plugsamp.exchange.to_arviz`)."""
+        from plugsamp.exchange import to_arviz
+
+        return to_arviz(self, **options)
+
 
 @dataclass
 class _Member:
@@ -65,6 +91,9 @@ class _Member:
     seconds: float
     n_tokens: int
     approximations: tuple[str, ...]
+    topics: dict
+    kept: list[int]
+    memory: Memory | None = None
 
 
 def fit_separately(
@@ -76,7 +105,7 @@ def fit_separately(
     chains: int = 1,
     n_jobs: int = 1,
     observers=(),
-    checkpoint: Checkpoints | None = None,
+    checkpoint: Checkpoints | Memory | None = None,
     resume: bool = False,
     **options,
 ) -> SeparateFit:
@@ -96,7 +125,7 @@ def fit_separately(
         Processes, as joblib counts them.
     observers : iterable of callables
         Each is given the rows of a task's trace when its chain is done.
-    checkpoint : Checkpoints, optional
+    checkpoint : Checkpoints or Memory, optional
         Every task has a folder of its own in there: one that is done is not sampled again.
     resume : bool
         Go on from there.
@@ -123,13 +152,12 @@ def fit_separately(
         else:
             member_model, weights = _weighting(model, corpus, coding, number)
         more = options
-        if checkpoint is not None:  # kept until all are done
-            own = replace(checkpoint, folder=checkpoint.folder / f"model-{number:04d}", keep=True)
-            more = options | {"checkpoint": own, "resume": resume}
+        if checkpoint is not None:
+            more = options | {"checkpoint": checkpoint.member(number), "resume": resume}
         jobs.append((task.corpus(corpus.with_weights(weights)), member_model, member_seed, more))
     members, approximations = [], {}
     with ExitStack() as stack:
-        if checkpoint is not None:
+        if isinstance(checkpoint, Checkpoints):
             stack.enter_context(Lock(checkpoint.folder))
             stack.enter_context(Stop())  # to whom SIGTERM is an error like any: joblib ends its processes
         # No memory maps: joblib would leave them in shared memory if the parent were killed.
@@ -144,11 +172,13 @@ def fit_separately(
                 if clause not in approximations:
                     approximations[clause] = None
                     warnings.warn(clause, ApproximationWarning, stacklevel=2)
+            if isinstance(checkpoint, Memory):
+                checkpoint.keep_member(len(members), member.memory)
             members.append(member)
             log.info("model %d/%d: %s", len(members), len(made), task.name)
-        if checkpoint is not None and not checkpoint.keep:
+        if isinstance(checkpoint, Checkpoints) and not checkpoint.keep:
             for number in range(len(made)):
-                shutil.rmtree(checkpoint.folder / f"model-{number:04d}", ignore_errors=True)
+                shutil.rmtree(checkpoint.member(number).folder, ignore_errors=True)
     return SeparateFit(
         predictor=Ensemble(
             members=tuple(m.predictor for m in members),
@@ -163,6 +193,10 @@ def fit_separately(
         seconds=sum(m.seconds for m in members),
         n_tokens=sum(m.n_tokens for m in members),
         approximations=tuple(approximations),
+        topics=[m.topics for m in members],
+        kept=[m.kept for m in members],
+        joint=options.get("supervised", "joint") == "joint" or model.loss.unsupervised,
+        corpus=corpus,
     )
 
 
@@ -181,10 +215,13 @@ def _fit_member(corpus, model, seed, options) -> _Member:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ApproximationWarning)  # said once for all tasks, by the caller
         result = fit(corpus, model, seed=seed, **options)
-    totals = result.chain.counts.topic_totals
+    predictor, totals = result.predictor, result.chain.counts.topic_totals
+    checkpoint = options.get("checkpoint")
     return _Member(
-        result.predictor, result.trace, totals, result.seconds, corpus.n_tokens, result.approximations
-    )
+        predictor, result.trace, totals, result.seconds, corpus.n_tokens, result.approximations,
+        topic_table(result.chain, predictor.phi, predictor.eta.mean(axis=0), corpus.counts()), result.kept,
+        checkpoint if isinstance(checkpoint, Memory) else None,
+    )  # fmt: skip
 
 
 def _weighting(model, corpus, coding, number: int):

@@ -16,13 +16,13 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import date, datetime
-from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
+
+from plugsamp.plain_arrays import check_header
 
 #: Of the layout written here. A reader accepts this one and older ones it knows how to read.
 SCHEMA_VERSION = 1
@@ -87,15 +87,8 @@ def write_folder(
     try:
         pairs = arrays.items() if isinstance(arrays, Mapping) else arrays
         entries = {name: _write_array(temporary, name, array) for name, array in pairs}
-        manifest = {
-            "format": FORMAT,
-            "schema_version": SCHEMA_VERSION,
-            "kind": kind,
-            "arrays": entries,
-            "content": dict(content),
-        }
-        manifest["sha256"] = _digest_of(manifest)
-        _write_bytes(temporary / MANIFEST, json.dumps(manifest, indent=1, allow_nan=False).encode())
+        about = json.dumps(manifest(kind, entries, content), indent=1, allow_nan=False)
+        _write_bytes(temporary / MANIFEST, about.encode())
         os.chmod(temporary, 0o777 & ~_umask())
         sync_folder(temporary)
         if path.exists():
@@ -110,6 +103,23 @@ def write_folder(
         shutil.rmtree(temporary, ignore_errors=True)
         raise
     return path
+
+
+def manifest(kind: str, entries: Mapping, content: Mapping) -> dict:
+    """What stands in a manifest, its own digest included."""
+    found = {
+        "format": FORMAT,
+        "schema_version": SCHEMA_VERSION,
+        "kind": kind,
+        "arrays": entries,
+        "content": dict(content),
+    }
+    return with_digest(found)
+
+
+def with_digest(found: dict) -> dict:
+    """A manifest with its own digest."""
+    return found | {"sha256": _digest_of(found)}
 
 
 def clean_up(path) -> None:
@@ -132,11 +142,11 @@ def read_folder(path, kind: str, mapped: Collection[str] = ()) -> tuple[dict[str
         Not such a folder, of another kind, written by a newer version, incomplete or damaged.
     """
     path = Path(path)
-    manifest = _read_manifest(path, kind)
+    about = _read_manifest(path, kind)
     arrays = {}
-    for name, entry in manifest["arrays"].items():
+    for name, entry in about["arrays"].items():
         arrays[name] = _read_array(path, name, entry, name in mapped)
-    return arrays, manifest["content"]
+    return arrays, about["content"]
 
 
 def read_content(path, kind: str) -> dict:
@@ -158,25 +168,46 @@ def _read_manifest(path: Path, kind: str) -> dict:
         raise StorageError(f"{path} is not a plugsamp folder: it has no {MANIFEST}") from None
     except OSError as error:
         raise StorageError(f"{path / MANIFEST} cannot be read: {error.strerror}") from None
+    return checked_manifest(text, path, path / MANIFEST, kind)
+
+
+def checked_manifest(text: bytes, path, file, kind: str) -> dict:
+    """A manifest as it was written, without its digest.
+
+    Parameters
+    ----------
+    text : bytes
+    path, file
+        What messages call the whole, and the manifest.
+    kind : str
+
+    Raises
+    ------
+    StorageError
+    """
     try:
-        manifest = json.loads(text, parse_constant=_no_number)
-    except ValueError as error:
-        raise StorageError(f"{path / MANIFEST} is damaged: {error}") from None
-    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-        raise StorageError(f"{path / MANIFEST} was not written by plugsamp")
-    version = manifest.get("schema_version")
+        found = json.loads(text, parse_constant=_no_number)
+    except (ValueError, RecursionError) as error:
+        raise StorageError(f"{file} is damaged: {error}") from None
+    if not isinstance(found, dict) or found.get("format") != FORMAT:
+        raise StorageError(f"{file} was not written by plugsamp")
+    version = found.get("schema_version")
     if not isinstance(version, int) or version > SCHEMA_VERSION:
         raise NewerError(
             f"{path} has schema version {version}; this plugsamp reads up to {SCHEMA_VERSION}: update it"
         )
-    if manifest.pop("sha256", None) != _digest_of(manifest):
-        raise StorageError(f"{path / MANIFEST} is damaged: its digest does not fit")
-    if manifest.get("kind") != kind:
-        raise StorageError(f"{path} holds a {manifest.get('kind')}, not a {kind}")
+    try:
+        fits = found.pop("sha256", None) == _digest_of(found)
+    except (ValueError, RecursionError):  # half a surrogate, a number beyond all numbers
+        fits = False
+    if not fits:
+        raise StorageError(f"{file} is damaged: its digest does not fit")
+    if found.get("kind") != kind:
+        raise StorageError(f"{path} holds a {found.get('kind')}, not a {kind}")
     for part in ("arrays", "content"):
-        if not isinstance(manifest.get(part), dict):
-            raise StorageError(f"{path / MANIFEST} is damaged: it has no {part}")
-    return manifest
+        if not isinstance(found.get(part), dict):
+            raise StorageError(f"{file} is damaged: it has no {part}")
+    return found
 
 
 def _no_number(name: str):
@@ -189,12 +220,7 @@ def _write_array(folder: Path, name: str, array) -> dict:
         raise StorageError(f"{name!r} cannot be the name of an array")
     if isinstance(array, Growing):
         return _write_growing(folder / f"{name}.npy", array)
-    array = np.ascontiguousarray(array).reshape(np.shape(array))
-    if array.dtype.kind not in "biuf":
-        raise StorageError(
-            f"array {name} has dtype {array.dtype}; only booleans, integers and floats are kept"
-        )
-    array = array.astype(array.dtype.newbyteorder("<"), copy=False)
+    array = _kept(name, array)
     digest = hashlib.sha256()
     with open(folder / f"{name}.npy", "wb") as out:
         for part in _bytes_of(array):
@@ -203,6 +229,26 @@ def _write_array(folder: Path, name: str, array) -> dict:
         out.flush()
         os.fsync(out.fileno())
     return {"dtype": array.dtype.str, "shape": list(array.shape), "sha256": digest.hexdigest()}
+
+
+def _kept(name: str, array) -> np.ndarray:
+    """An array as it is written: contiguous, little-endian."""
+    array = np.ascontiguousarray(array).reshape(np.shape(array))
+    if array.dtype.kind not in "biuf":
+        raise StorageError(
+            f"array {name} has dtype {array.dtype}; only booleans, integers and floats are kept"
+        )
+    return array.astype(array.dtype.newbyteorder("<"), copy=False)
+
+
+def encoded(name: str, array) -> tuple[bytes, dict]:
+    """What `numpy.save` writes of an array, and what a manifest says of it."""
+    if not _ARRAY_NAME.fullmatch(name):
+        raise StorageError(f"{name!r} cannot be the name of an array")
+    array = _kept(name, array)
+    data = b"".join(_bytes_of(array))
+    digest = hashlib.sha256(data).hexdigest()
+    return data, {"dtype": array.dtype.str, "shape": list(array.shape), "sha256": digest}
 
 
 def _write_growing(file: Path, growing: Growing) -> dict:
@@ -246,8 +292,11 @@ def _read_array(folder: Path, name: str, entry: Mapping, mapped: bool) -> np.nda
         with open(file, "rb") as source:
             while part := source.read(CHUNK):
                 digest.update(part)
-            if digest.hexdigest() != entry["sha256"]:
+            if not isinstance(entry, Mapping) or digest.hexdigest() != entry.get("sha256"):
                 raise StorageError(f"{file} is damaged or cut short: its digest does not fit")
+            size = source.tell()
+            source.seek(0)
+            check_header(source, size)
             source.seek(0)
             array = np.load(file, "r") if mapped else np.load(source, allow_pickle=False)
     except FileNotFoundError:
@@ -258,10 +307,15 @@ def _read_array(folder: Path, name: str, entry: Mapping, mapped: bool) -> np.nda
         raise
     except (ValueError, EOFError) as error:
         raise StorageError(f"{file} is not a plain array: {error}") from None
-    if array.dtype.str != entry["dtype"] or list(array.shape) != entry["shape"]:
-        raise StorageError(f"{file} is {array.dtype.str} {array.shape}, the manifest says otherwise")
+    check_entry(array, file, entry)
     array.setflags(write=False)
     return array
+
+
+def check_entry(array: np.ndarray, file, entry: Mapping) -> None:
+    """Refuse an array that is not what the manifest says (StorageError)."""
+    if array.dtype.str != entry.get("dtype") or list(array.shape) != entry.get("shape"):
+        raise StorageError(f"{file} is {array.dtype.str} {array.shape}, the manifest says otherwise")
 
 
 def _digest_of(manifest: Mapping) -> str:
@@ -293,46 +347,3 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
-
-
-def encode_labels(labels: Sequence) -> dict:
-    """Class labels with their type, for JSON; `decode_labels` gives back equal values of equal type."""
-    plain = [v.item() if isinstance(v, np.generic) else v for v in labels]
-    kinds = {type(v) for v in plain}
-    if not plain:
-        return {"type": "str", "values": []}
-    kind = next((k for k, (type_, *_) in _LABEL_TYPES.items() if kinds == {type_}), None)
-    if kind is None:
-        found = ", ".join(sorted(k.__name__ for k in kinds))
-        raise StorageError(f"class labels are of type {found}; one of {', '.join(_LABEL_TYPES)} can be kept")
-    return {"type": kind, "values": [_LABEL_TYPES[kind][1](v) for v in plain]}
-
-
-def decode_labels(encoded: Mapping) -> np.ndarray:
-    """Class labels as an object array of Python values."""
-    kind, _, read, written = _LABEL_TYPES.get(encoded["type"], (None,) * 4)
-    if kind is None or any(type(v) is not written for v in encoded["values"]):
-        raise StorageError(f"class labels of type {encoded['type']!r} cannot be read")
-    labels = np.empty(len(encoded["values"]), dtype=object)
-    try:
-        labels[:] = [read(v) for v in encoded["values"]]
-    except (ValueError, ArithmeticError) as error:
-        raise StorageError(f"a class label of type {encoded['type']!r} cannot be read: {error}") from None
-    return labels
-
-
-def _same(value):
-    return value
-
-
-#: By name: the type, how a value is written and read, and the type that JSON has for it.
-_LABEL_TYPES = {
-    "str": (str, _same, _same, str),
-    "int": (int, _same, _same, int),
-    "bool": (bool, _same, _same, bool),
-    "float": (float, _same, _same, float),
-    "bytes": (bytes, bytes.hex, bytes.fromhex, str),
-    "date": (date, date.isoformat, date.fromisoformat, str),
-    "datetime": (datetime, datetime.isoformat, datetime.fromisoformat, str),
-    "Decimal": (Decimal, str, Decimal, str),
-}

@@ -177,7 +177,7 @@ def open_store(path, responses: bool = True, require_tokens: bool = True) -> Cor
     except InputError as error:
         raise InputError(error.what, file=path) from None
     except StorageError as error:
-        raise InputError(str(error)) from None
+        raise InputError(str(error), file=None if str(path) in str(error) else path) from None
     except (KeyError, IndexError, TypeError, UnicodeDecodeError) as error:
         raise InputError(f"the store is damaged: {error!r}", file=path) from None
 

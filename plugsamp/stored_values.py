@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from plugsamp.storage import decode_labels, encode_labels
+from plugsamp.stored_labels import decode_labels, encode_labels
 
 #: Codes of what is missing.
 NONE, NAN = -1, -2

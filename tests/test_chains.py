@@ -1,6 +1,8 @@
 """Several chains of one model in one fit: kept apart, predicting together, compared."""
 
+import csv
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,6 +11,9 @@ import plugsamp as ps
 from plugsamp.agreement import agreement
 from plugsamp.ensembles import Ensemble
 from plugsamp.evaluation import evaluate
+from plugsamp.report.folder import read as read_run
+from plugsamp.report.members import members_of
+from plugsamp.report.topics import models as report_topics
 
 
 @pytest.fixture(scope="module")
@@ -122,6 +127,26 @@ def test_the_command(tmp_path, monkeypatch, capsys):
     assert metrics["chains"] == 2 and metrics["mixing"]["log_joint"]["ess"] > 0
     assert "the first of 2 chains" in (tmp_path / "run" / "report.html").read_text()
     assert "chain 2" in (tmp_path / "run" / "topics.txt").read_text()
+    members = ps.load_model("run/model").members
+    for name, per_chain in (("topics.csv", 2), ("weights.csv", 2)):
+        with open(tmp_path / "run" / name, newline="") as file:
+            rows = list(csv.DictReader(file))
+        assert [row["chain"] for row in rows] == ["chain 1"] * per_chain + ["chain 2"] * per_chain
+        if name == "weights.csv":
+            assert [float(row["mean"]) for row in rows] == [w for m in members for w in m.eta.mean(axis=0)[0]]
+        else:
+            tokens = [int(row["tokens"]) for row in rows]
+            assert sum(tokens[:2]) == sum(tokens[2:]) == metrics["n_tokens"]
+    shown = report_topics(members_of(ps.load_model("run/model")), None, None, read_run(Path("run")).topics)
+    for model, mine in zip(shown, (tokens[:2], tokens[2:]), strict=True):
+        shares = {topic.number: topic.share for topic in model.topics}
+        assert shares == {k: n / sum(mine) for k, n in enumerate(mine)}
+    assert main(["fit", *fast, "multiclass=ovr", "loss=probit", "hydra.run.dir=tasks"]) == 0
+    with open("tasks/weights.csv", newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["column"].startswith("topic")]
+    assert [(row["task"], row["output"]) for row in rows] == [(c, c) for c in "xy" for _ in range(2)]
+    of_y = ps.load_model("tasks/model").members[1].eta.mean(axis=0)
+    assert [float(row["mean"]) for row in rows[-2:]] == pytest.approx((of_y[1] - of_y[0])[:2])
     assert main(["predict", "model=run", *fast[2:], "part=test", "out=again.csv"]) == 0
     assert (tmp_path / "again.csv").read_bytes() == (tmp_path / "run" / "predictions.csv").read_bytes()
     assert main(["fit", *fast, "chains=2", "sweeps=3", "hydra.run.dir=short"]) == 0

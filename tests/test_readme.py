@@ -20,7 +20,10 @@ BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", README, re.M | re.S)
 LINES = [line for kind, text in BLOCKS if kind == "bash" for line in text.splitlines()]
 COMMANDS = [line for line in LINES if line.startswith("plugsamp fit")]
 #: Commands with a configuration of their own: module, and what the first lines of their tasks check.
-OTHERS = {name: f"plugsamp.commands.{name}" for name in ("predict", "evaluate", "convert", "report", "sweep")}
+OTHERS = {
+    name: f"plugsamp.commands.{name}"
+    for name in ("predict", "evaluate", "convert", "report", "sweep", "export")
+}
 
 
 def test_it_begins_with_the_two_commands():
@@ -71,7 +74,8 @@ def test_commands_compose(command):
 def test_other_commands_compose(line):
     _, name, *arguments = shlex.split(line)
     config = compose(arguments, name)
-    if name not in ("report", "sweep") or config.get("corpus") is not None:  # which have the run's own
+    reads_what_runs_left = name in ("report", "sweep", "export")
+    if not reads_what_runs_left or config.get("corpus") is not None:
         hydra_source.object_of("corpus", config.corpus)
     settings_of(import_module(OTHERS[name]).Settings, config)
 

@@ -11,7 +11,7 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from plugsamp import storage
+from plugsamp import storage, stored_labels
 from plugsamp.storage import StorageError, read_folder, write_folder
 
 ARRAYS = {
@@ -182,7 +182,7 @@ def test_the_wrong_kind_and_no_folder(folder, tmp_path):
     ],
 )
 def test_labels_come_back_as_they_were(labels):
-    back = storage.decode_labels(json.loads(json.dumps(storage.encode_labels(labels))))
+    back = stored_labels.decode_labels(json.loads(json.dumps(stored_labels.encode_labels(labels))))
     plain = [v.item() if isinstance(v, np.generic) else v for v in labels]
     assert back.tolist() == plain
     assert [type(v) for v in back.tolist()] == [type(v) for v in plain]
@@ -191,7 +191,7 @@ def test_labels_come_back_as_they_were(labels):
 @pytest.mark.parametrize("labels", [["a", 1], [None], [(1,)], [1j], [date(2020, 1, 1), datetime(2020, 1, 1)]])
 def test_other_labels_are_refused(labels):
     with pytest.raises(StorageError, match="can be kept"):
-        storage.encode_labels(labels)
+        stored_labels.encode_labels(labels)
 
 
 @pytest.mark.parametrize("name", [storage.MANIFEST, "phi.npy"])
@@ -210,4 +210,4 @@ def test_a_folder_in_the_place_of_a_file(folder, name):
 )  # fmt: skip
 def test_damaged_labels_are_refused(encoded):
     with pytest.raises(StorageError, match="cannot be read"):
-        storage.decode_labels(encoded)
+        stored_labels.decode_labels(encoded)

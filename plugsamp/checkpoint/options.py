@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from plugsamp.checks import is_number, whole
@@ -44,6 +44,16 @@ class Checkpoints:
             raise ValueError(f"checkpoint: minutes must be a number above 0 or None, not {self.minutes!r}")
         if not isinstance(self.keep, bool):
             raise ValueError(f"checkpoint: keep must be True or False, not {self.keep!r}")
+
+    def recorder(self, resume: bool):
+        """What a fit holds of them (`plugsamp.checkpoint.recorder.Recorder`)."""
+        from plugsamp.checkpoint.recorder import Recorder
+
+        return Recorder(self, resume)
+
+    def member(self, number: int) -> Checkpoints:
+        """Those of one of several models, which are kept until all are done."""
+        return replace(self, folder=self.folder / f"model-{number:04d}", keep=True)
 
     @classmethod
     def of(cls, value) -> Checkpoints:

@@ -10,14 +10,19 @@ from pathlib import Path
 
 from omegaconf import DictConfig
 
+from plugsamp.by_output import ByOutput, by_output
 from plugsamp.commands import saved
 from plugsamp.commands.command import Command
 from plugsamp.commands.settings import settings_of
 from plugsamp.errors import InputError
 from plugsamp.evaluation import evaluate
-from plugsamp.runfolder import write_json
+from plugsamp.runfolder import complete, write_json, write_table
+from plugsamp.summary import clipped, one_line
 
 log = logging.getLogger(__name__)
+
+#: Outputs and kinds of mistakes on the terminal.
+SHOWN, MISTAKES = 20, 5
 
 
 @dataclass
@@ -40,13 +45,14 @@ def task(config: DictConfig) -> float | None:
     passes = saved.Passes.of(settings.predict)
     with contextlib.chdir(HydraConfig.get().runtime.cwd), warnings.catch_warnings():
         warnings.showwarning = lambda message, *rest, **more: log.warning("%s", message)
-        out = None if settings.out is None else Path(settings.out)
-        if out is not None and out.exists() and not settings.overwrite:
-            raise InputError("the file is there already; overwrite=true replaces it", file=out)
+        files = _files(settings.out)
+        taken = [file for file in files.values() if file.exists()]
+        if taken and not settings.overwrite:
+            raise InputError("the file is there already; overwrite=true replaces it", file=taken[0])
         predictor = saved.load(settings.model, passes, settings.seed)
         parts = saved.documents(config, predictor, settings.part, need_responses=True)
         supervised = predictor.coding.task != "none"
-        measures, main = {}, None
+        measures, main, tables = {}, None, {}
         for name, corpus in parts.items():
             if supervised and corpus.responses is None:
                 raise ValueError(
@@ -58,16 +64,82 @@ def task(config: DictConfig) -> float | None:
             for measure, value in measures[name].items():
                 shown = f"{value:.4f}" if isinstance(value, float) else value
                 print(f"{name:6} {measure.replace('_', ' '):24} {shown}")
-        if out is not None:
-            write_json(out, measures)
+            if supervised:
+                tables[name] = by_output(found.prediction, corpus.responses)
+        tables = {name: table for name, table in tables.items() if table is not None}
+        for name, table in tables.items():
+            print("\n".join(["", *_shown(name, table, bool(files))]))
+        if files:
+            write_json(files["json"], measures)
+            for kind, written in _tables(tables).items():
+                with complete(files[kind], errors="backslashreplace", newline="") as file:
+                    write_table(file, *written)
     return main
+
+
+def _files(out: str | None) -> dict[str, Path]:
+    """The measures as JSON, and beside them the tables."""
+    if out is None:
+        return {}
+    path = Path(out)
+    stem = path.name.removesuffix(".json")
+    beside = {kind: path.with_name(f"{stem}.{kind}.csv") for kind in ("scores", "confusion")}
+    return {"json": path, **beside}
+
+
+def _tables(tables: dict[str, ByOutput]) -> dict[str, tuple[list, list]]:
+    """Columns and rows of the tables that there are; a first column says of which documents."""
+    first = next(iter(tables.values()), None)
+    if first is None:
+        return {}
+    found = {
+        "scores": (
+            ["part", *first.columns],
+            [[part, *map(_cell, row)] for part, table in tables.items() for row in table.rows],
+        )
+    }
+    if first.confusion:
+        # Labels that only one part has have a column in the other too.
+        columns = list(dict.fromkeys(c for table in tables.values() for c in table.confusion_columns))
+        rows = [
+            [part, *(dict(zip(table.confusion_columns, row, strict=True)).get(c, 0) for c in columns)]
+            for part, table in tables.items()
+            for row in table.confusion
+        ]
+        found["confusion"] = (["part", *columns], rows)
+    return found
+
+
+def _cell(value):
+    return "" if value is None else repr(value) if isinstance(value, float) else value
+
+
+def _shown(part: str, table: ByOutput, written: bool) -> list[str]:
+    """The scores of the most frequent outputs, and the most frequent mistakes."""
+    place = table.columns.index("support")
+    rows = sorted(table.rows, key=lambda row: -row[place])[:SHOWN]
+    width = min(max(len(one_line(row[0])) for row in table.rows), 40)
+    head = [f"{name:>9}" for name in table.columns[1:]]
+    lines = [" ".join([f"{part:6} {table.columns[0]:{max(width, 8)}}", *head])]
+    for name, *values in rows:
+        cells = [f"{v:9.3f}" if isinstance(v, float) else f"{'-' if v is None else v:>9}" for v in values]
+        lines.append(" ".join([f"{'':6} {clipped(one_line(name), width):{max(width, 8)}}", *cells]))
+    if len(rows) < len(table.rows):
+        where = "all are in the file of scores" if written else "out=FILE.json writes all"
+        lines.append(f"{'':6} ... {len(table.rows) - len(rows)} more; {where}")
+    for n, true, predicted in table.mistakes()[:MISTAKES]:
+        names = [clipped(one_line(name), 40) for name in (true, predicted)]
+        lines.append(f"{'':6} {n} of {names[0]} taken for {names[1]}")
+    return lines
 
 
 USAGE = """\
 plugsamp evaluate model=FOLDER corpus=FORMAT corpus.path=FILE [OPTION=VALUE ...]
 
 Predict documents with a saved model and compare with their responses; of a model without responses, the
-held-out log-likelihood of their words. Prints the measures, and writes them as JSON with out=FILE."""
+held-out log-likelihood of their words. Prints the measures and those of each class, label or response, and
+with out=NAME.json writes them: the measures as JSON, NAME.scores.csv with precision, recall, F1 and support
+of every class (R2, RMSE and MAE of real responses), and NAME.confusion.csv, a row a true class."""
 
 EXAMPLES = """\
   plugsamp evaluate model=run corpus=jsonl corpus.path=test.jsonl

@@ -80,6 +80,7 @@ class Settings:
     checkpoint: dict
     top_words: int
     report: bool
+    netcdf: bool
     save_model: bool
     overwrite: bool
     metric: str

@@ -16,6 +16,8 @@ from plugsamp.commands.command import Command
 from plugsamp.commands.settings import settings_of
 from plugsamp.errors import InputError
 from plugsamp.evaluation import Evaluation
+from plugsamp.report import names
+from plugsamp.report.members import members_of
 from plugsamp.runfolder import complete, prediction_rows, write_table
 
 log = logging.getLogger(__name__)
@@ -29,6 +31,7 @@ class Settings:
     part: str
     out: str
     proportions: bool
+    names: str | None
     overwrite: bool
     seed: int | None
     predict: dict
@@ -47,12 +50,17 @@ def task(config: DictConfig) -> None:
             raise InputError("the file is there already; overwrite=true replaces it", file=out)
         predictor = saved.load(settings.model, passes, settings.seed)
         parts = saved.documents(config, predictor, settings.part, need_responses=False)
+        named = _topic_names(settings, predictor) if settings.proportions else {}
+        keys = [member.key(k) for member in members_of(predictor) for k in range(member.n_topics)]
         columns, rows, blind, unknown = None, [], 0, 0
         for corpus in parts.values():
             prediction = predictor.predict(corpus)
             truth = corpus.responses if prediction.labels is not None else None
             table = Evaluation(prediction, truth, {}, None).table()
-            found, more = prediction_rows(**table, theta=prediction.theta if settings.proportions else None)
+            if settings.proportions:
+                others, _ = prediction_rows(**table)
+                table |= {"theta": prediction.theta, "theta_names": names.columns(named, keys, others)}
+            found, more = prediction_rows(**table)
             if columns is None:
                 columns = found
             # One part may have responses and the other none.
@@ -74,12 +82,25 @@ def task(config: DictConfig) -> None:
             log.warning("%s documents have no word of the model (n_known = 0)", f"{blind:,}")
 
 
+def _topic_names(settings: Settings, predictor) -> dict[str, str]:
+    """The names that were given to topics: in the file that is asked for, or in the run's own."""
+    if settings.names is not None:
+        path = Path(settings.names)
+    else:
+        path = saved.run_folder(settings.model) / names.FILE
+        if not path.is_file():
+            return {}
+    keys = {member.key(k) for member in members_of(predictor) for k in range(member.n_topics)}
+    return names.read(path, predictor.digest, keys)
+
+
 USAGE = """\
 plugsamp predict model=FOLDER corpus=FORMAT corpus.path=FILE [OPTION=VALUE ...]
 
 Predict documents with a saved model: a row a document in their order, with its id, the response where the
 file has one, the predicted class or value, probabilities or scores, and how many of its words the model
-knows. A document's row depends on the model, the document and the seed, not on the others."""
+knows. A document's row depends on the model, the document and the seed, not on the others. With
+proportions=true its topics' shares too, in columns that are called by the names given to topics."""
 
 EXAMPLES = """\
   plugsamp predict model=outputs/2026-01-31/12-00-00 corpus=lines corpus.path=new.txt

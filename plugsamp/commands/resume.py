@@ -16,8 +16,11 @@ from plugsamp.commands.command import Command
 from plugsamp.runfolder import CONFIG
 from plugsamp.sweeps import earlier
 
+#: Options that runs of older versions have not, as they were then.
+LATER = {"netcdf": False}
+
 #: What may change.
-OPTIONS = ("sweeps", "backend", "n_jobs", "checkpoint", "top_words", "report", "save_model")
+OPTIONS = ("sweeps", "backend", "n_jobs", "checkpoint", "top_words", "report", "netcdf", "save_model")
 
 
 def main(arguments: list[str]) -> int:
@@ -123,6 +126,8 @@ def resume(folder: Path, changes: DictConfig, given: list[str]) -> float | None:
         There is nothing to go on from, or the run is done.
     """
     config = _config_of(folder)
+    for name in set(LATER).difference(config):
+        OmegaConf.update(config, name, LATER[name], force_add=True)
     for key in given:
         name = key.partition(".")[0]
         if name == "backend":

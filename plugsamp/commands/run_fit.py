@@ -8,12 +8,13 @@ import shutil
 import sys
 import warnings
 from collections.abc import Mapping
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
 
-from plugsamp import report
+from plugsamp import exchange, report
 from plugsamp.agreement import agreement
 from plugsamp.checkpoint.generations import Generations
 from plugsamp.checkpoint.options import Checkpoints
@@ -22,6 +23,8 @@ from plugsamp.commands import sweeping
 from plugsamp.diagnostics import sparsity, top_words, topic_table
 from plugsamp.errors import InputWarning, Interrupted
 from plugsamp.evaluation import evaluate
+from plugsamp.exchange import check_netcdf, write_netcdf
+from plugsamp.exchange.chains import shortened
 from plugsamp.fitting import Fit, check_scheme, fit, kept_sweeps
 from plugsamp.losses.none import NoLoss
 from plugsamp.model import Model
@@ -29,6 +32,7 @@ from plugsamp.models import save_model
 from plugsamp.progress import Progress, duration, quantity
 from plugsamp.readers.base import Wanted
 from plugsamp.references import entries_of, parts_of
+from plugsamp.report.members import Member, members_of
 from plugsamp.runfolder import (
     CHECKPOINT,
     TraceFile,
@@ -74,6 +78,16 @@ def check(settings, chosen: Mapping) -> Model:
         )
     if settings.predict.restarts < 1:
         raise ValueError(f"predict.restarts must be 1 or more, not {settings.predict.restarts}")
+    if settings.netcdf:
+        if settings.multiclass != "multitask":
+            raise ValueError(
+                "netcdf=true is for chains of one posterior, and the models of "
+                f"multiclass={settings.multiclass} have posteriors of their own"
+            )
+        try:
+            check_netcdf()
+        except ImportError as error:
+            raise ValueError(f"netcdf=true: {error}") from None
     parts = {name: chosen[name] for name in ("loss", "weights", "topics")}
     return Model(**settings.model_options(), **parts)
 
@@ -105,42 +119,54 @@ def run(settings, chosen: Mapping, model: Model, folder: Path, resumed=None) -> 
     metrics["references"] = entries_of(parts_of(model, kernel))
     if tested is not None:
         write_predictions(folder / "predictions.csv", **tested.table())
-    if isinstance(result, Fit):
-        write_weights(folder / "weights.csv", *weight_rows(predictor))
-        write_topics(folder / "topics.csv", *topic_rows(result, predictor, train, settings.top_words))
-    tables = tables_of(result, predictor, settings.top_words)
-    text = "\n\n".join(f"{title}\n{plain_table(rows, 160)}".lstrip("\n") for title, rows in tables)
+    members = members_of(predictor)
+    owner = None if isinstance(result, Fit) else "chain" if settings.chains > 1 else "task"
+    write_weights(folder / "weights.csv", map(weight_rows, members), owner)
+    tables = _topic_tables(result, predictor, train)
+    write_topics(folder / "topics.csv", map(partial(topic_rows, settings.top_words), members, tables), owner)
+    if settings.netcdf:
+        write_netcdf(result, folder / exchange.FILE)
+    listed = tables_of(result, predictor, settings.top_words)
+    text = "\n\n".join(f"{title}\n{plain_table(rows, 160)}".lstrip("\n") for title, rows in listed)
     (folder / "topics.txt").write_text(text + "\n", encoding="utf-8", errors="replace")
     if settings.report:
         parts = {"train": train, "test": test, "train_prediction": trained.prediction}
         report.write(folder, metrics=metrics, predictor=predictor, **parts)
     write_json(folder / "metrics.json", metrics)
     if sweeping.current() is None:
-        show(result, trained, tested, tables, folder, metrics)
+        show(result, trained, tested, listed, folder, metrics)
     else:  # whose table comes at the end
         for line in outcome(result, trained, tested, metrics):
             log.info("%s", line)
     return metrics
 
 
-def topic_rows(result: Fit, predictor, train, n_words: int) -> tuple[dict, list[list[str]]]:
-    """Columns and words of topics.csv."""
-    columns = topic_table(result.chain, predictor.phi, predictor.eta.mean(axis=0), train.counts())
-    best = top_words(predictor.phi, n_words)
-    return columns, [[predictor.vocabulary[w] for w in row] for row in best]
+def _topic_tables(result: Fit | SeparateFit, predictor, train) -> list[dict]:
+    """By model what is known of its topics."""
+    if isinstance(result, SeparateFit):
+        return result.topics
+    return [topic_table(result.chain, predictor.phi, predictor.eta.mean(axis=0), train.counts())]
 
 
-def weight_rows(predictor) -> tuple[list[str], list[str], np.ndarray]:
-    """Outputs, columns and draws (S, C, J) for weights.csv: of many covariates the strongest."""
+def topic_rows(n_words: int, member: Member, columns: dict) -> tuple[str, dict, list[list[str]]]:
+    """What topics.csv has of a model."""
+    predictor = member.predictor
+    words = [[predictor.vocabulary[w] for w in row] for row in top_words(predictor.phi, n_words)]
+    return member.name, columns, words
+
+
+def weight_rows(member: Member) -> tuple[str, list[str], list[str], np.ndarray]:
+    """What weights.csv has of a model: of many covariates the strongest."""
+    predictor, eta = member.predictor, member.eta
     n_topics, names = predictor.n_topics, predictor.covariate_names
     columns = [f"topic {k}" for k in range(n_topics)] + list(names) + ["intercept"] * predictor.intercept
     kept = np.arange(len(columns))
-    if len(names) > COVARIATES and len(predictor.eta[0]):
-        strength = np.abs(predictor.eta.mean(axis=0)).max(axis=0)
+    if len(names) > COVARIATES and len(eta[0]):
+        strength = np.abs(eta.mean(axis=0)).max(axis=0)
         weakest = np.argsort(-strength[n_topics : n_topics + len(names)], kind="stable")[COVARIATES:]
         kept = np.delete(kept, n_topics + weakest)
-    eta = predictor.eta[:, :, kept] if predictor.eta.shape[1] else predictor.eta
-    return predictor.coding.output_names, [columns[j] for j in kept], eta
+    eta = eta[:, :, kept] if eta.shape[1] else eta
+    return member.name, member.outputs, [columns[j] for j in kept], eta
 
 
 def tables_of(result: Fit | SeparateFit, predictor, n_words: int) -> list[tuple[str, list]]:
@@ -267,8 +293,8 @@ def metrics_of(settings, train, result: Fit | SeparateFit, trained, tested) -> d
         name = "log_joint_words_per_token"
     else:
         name = f"{'test' if tested is not None else 'train'}_{best.main_name}"
-    shape = {}
-    if isinstance(result, Fit):
+    shape, one = {}, isinstance(result, Fit)
+    if one:
         shape["kernel"] = repr(result.chain.kernel)
         shape["backend"] = repr(result.chain.backend)
         shape["start"] = result.start
@@ -287,6 +313,7 @@ def metrics_of(settings, train, result: Fit | SeparateFit, trained, tested) -> d
         "seconds": result.seconds,
         "tokens_per_second": result.tokens_per_second,
         "sweeps": result.n_sweeps,
+        "kept_sweeps": [shortened(kept) for kept in ([result.kept] if one else result.kept)],
         "n_topics": settings.n_topics,
         "n_documents": train.n_documents,
         "n_words": train.n_words,

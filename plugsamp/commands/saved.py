@@ -38,6 +38,12 @@ def load(path: str, passes: dict, seed: int | None):
     return load_model(folder).with_options(**options)
 
 
+def run_folder(path: str) -> Path:
+    """The run folder of what `load` takes: itself, or the one that a model folder lies in."""
+    folder = Path(path)
+    return folder if (folder / "model").is_dir() else folder.absolute().parent
+
+
 def wanted(predictor, need_responses: bool) -> Wanted:
     """What the reader should know of a saved model."""
     members = getattr(predictor, "members", [predictor])

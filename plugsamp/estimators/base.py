@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 import numbers
 import warnings
+from contextlib import contextmanager
 
 import numpy as np
 import scipy.sparse as sp
+from joblib import effective_n_jobs
+from joblib.parallel import get_active_backend
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import (
@@ -16,11 +20,15 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from plugsamp.backends.processes import Processes
+from plugsamp.checkpoint.memory import Memory
 from plugsamp.corpus import Corpus
 from plugsamp.counts import LIMIT
 from plugsamp.errors import InputWarning
 from plugsamp.fitting import fit
+from plugsamp.kernels.auto import Auto
 from plugsamp.model import Model
+from plugsamp.storage import StorageError
 
 
 class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -115,6 +123,8 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     def _seed(self) -> int:
         given = self.random_state
+        if self._goes_on() and not isinstance(given, numbers.Integral):
+            return self._first_seed  # that of the chain
         if isinstance(given, numbers.Integral) and not isinstance(given, bool):
             check_random_state(int(given) % 2**32)  # its message for what is no seed
             return int(given)
@@ -128,34 +138,86 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             learn_alpha=self.learn_alpha, learn_beta=self.learn_beta, **more,
         )  # fmt: skip
 
+    def _goes_on(self) -> bool:
+        """Whether `fit` goes on with the chain of the last one."""
+        return self.warm_start and getattr(self, "_memory", None) is not None
+
+    @contextmanager
+    def _as_it_was(self):
+        """A fit that does not come about changes nothing of one that there is."""
+        before = dict(self.__dict__)
+        try:
+            yield
+        except BaseException:
+            if "predictor_" in before:
+                self.__dict__.clear()
+                self.__dict__.update(before)
+            raise
+
     def _fit(self, corpus: Corpus, model: Model, **more):
         if not corpus.n_tokens:
             raise ValueError(f"{type(self).__name__}: no document of X has a word")
-        observers = ()
-        if self.verbose:
-            from plugsamp.progress import Progress
+        goes_on = self._goes_on()
+        if self.warm_start and not goes_on and hasattr(self, "predictor_"):
+            warnings.warn(
+                "the last fit had warm_start=False and did not keep its chain: this one starts anew",
+                InputWarning,
+                stacklevel=3,
+            )
+        sweeps = self.sweeps
+        if goes_on and isinstance(sweeps, numbers.Integral) and not isinstance(sweeps, bool):
+            sweeps = self.n_iter_ + sweeps
+        memory = None
+        if self.warm_start:  # a copy, so that a fit that fails leaves the chain where it was
+            memory = copy.deepcopy(self._memory) if goes_on else Memory()
+        seed = self._seed()
+        options = {"seed": seed, "sweeps": sweeps, "checkpoint": memory, "resume": goes_on, **more}
+        try:
+            if self.verbose:
+                from plugsamp.progress import Progress
 
-            progress = Progress(self.sweeps, corpus.n_tokens)
-            with progress:
-                result = self._run(corpus, model, (progress,), more)
-        else:
-            result = self._run(corpus, model, observers, more)
+                with Progress(sweeps, corpus.n_tokens) as progress:
+                    result = self._run(corpus, model, observers=(progress,), **options)
+            else:
+                result = self._run(corpus, model, **options)
+        except StorageError as error:
+            raise ValueError(
+                f"warm_start=True goes on with the same documents and the same model, and {error}; "
+                "warm_start=False starts anew"
+            ) from None
+        self._memory, self._first_seed = memory, seed
         self.predictor_ = result.predictor
         self.trace_ = result.trace
-        self.n_sweeps_ = self.sweeps
+        self.n_iter_ = self.n_sweeps_ = result.n_sweeps
         members = getattr(result.predictor, "members", [result.predictor])
         self.components_ = members[0].phi if len(members) == 1 else np.stack([m.phi for m in members])
         self._n_features_out = self.n_topics
         return self
 
-    def _run(self, corpus, model, observers, more):
+    def _run(self, corpus, model, **options):
+        kernel, jobs = self._where()
+        if options.get("multiclass", "multitask") == "multitask":
+            options["backend"] = Processes(workers=jobs) if jobs > 1 else None
+        else:
+            options["n_jobs"] = jobs
         with warnings.catch_warnings():
             # a first fit is no place to speak of documents that scikit-learn's splits have left empty
             warnings.filterwarnings("ignore", "the corpus has responses", InputWarning)
-            return fit(
-                corpus, model, self.kernel, seed=self._seed(), sweeps=self.sweeps, burn_in=self.burn_in,
-                thin=self.thin, observers=observers, **more,
-            )  # fmt: skip
+            return fit(corpus, model, kernel, burn_in=self.burn_in, thin=self.thin, **options)
+
+    def _where(self):
+        """The kernel and the number of processes.
+
+        Where processes are asked for, "auto" takes a kernel whose chain does not depend on how many they
+        are. Inside another job of joblib (of a grid search, say) it is one: its jobs have the cores.
+        """
+        asked = effective_n_jobs(self.n_jobs)
+        kernel, jobs = self.kernel, 1
+        if asked > 1 or self.n_jobs not in (None, 1):
+            kernel = Auto("partial") if self.kernel == "auto" else self.kernel
+            inside = getattr(get_active_backend()[0], "nesting_level", 0) or 0
+            jobs = 1 if inside else asked
+        return kernel, jobs
 
     def _show_weights(self) -> None:
         """`coef_` and `intercept_`, means over kept draws; models of their own have weights of their own."""

@@ -56,8 +56,14 @@ class SupervisedTopicClassifier(ClassifierMixin, TopicEstimator):
         Columns of X that are covariates of the documents, not counts of words.
     counts : {"strict", "ceil"}
         Refuse numbers that are not whole, or round them up, alike in `fit` and everything else.
+    warm_start : bool
+        Go on with the chain of the last `fit` (of the same documents and model) by `sweeps` more sweeps,
+        with the outcome of so many in all; False starts anew.
     n_jobs : int, optional
-        Processes for the models of multiclass="ovr" and "ovo".
+        Worker processes, or those of the models of multiclass="ovr" and "ovo"; -1: one a core. None
+        is 1, or what joblib's context says. Where more than 1 are asked for, kernel="auto" keeps the topics
+        as a variable (collapse="partial"): that chain is the same with any number. Inside a job of joblib,
+        as of GridSearchCV(n_jobs=2), it is 1.
     random_state : int, RandomState or None
     verbose : bool
         Show progress.
@@ -72,6 +78,8 @@ class SupervisedTopicClassifier(ClassifierMixin, TopicEstimator):
         Weights, the mean over kept draws; of two classes one row, for the later one. Not of
         multiclass="ovr" and "ovo".
     intercept_ : ndarray (n_outputs,)
+    n_iter_ : int
+        Sweeps in all.
     trace_ : list of dict
         A row a sweep, with ``log_joint``.
     predictor_ : Predictor
@@ -116,6 +124,7 @@ class SupervisedTopicClassifier(ClassifierMixin, TopicEstimator):
         class_weight=None,
         covariate_columns=None,
         counts="strict",
+        warm_start=False,
         n_jobs=None,
         random_state=None,
         verbose=False,
@@ -136,6 +145,7 @@ class SupervisedTopicClassifier(ClassifierMixin, TopicEstimator):
         self.class_weight = class_weight
         self.covariate_columns = covariate_columns
         self.counts = counts
+        self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -152,10 +162,10 @@ class SupervisedTopicClassifier(ClassifierMixin, TopicEstimator):
         sample_weight : array (n_documents,), optional
             How much the response of each document counts.
         """
-        corpus = self._corpus(X, True, self._responses(y), sample_weight)
-        model = self._model(self.loss, weights=self.weights, class_weight=self.class_weight)
-        more = {"multiclass": self.multiclass, "n_jobs": 1 if self.n_jobs is None else self.n_jobs}
-        self._fit(corpus, model, **more)
+        with self._as_it_was():
+            corpus = self._corpus(X, not self._goes_on(), self._responses(y), sample_weight)
+            model = self._model(self.loss, weights=self.weights, class_weight=self.class_weight)
+            self._fit(corpus, model, multiclass=self.multiclass)
         self._show_weights()
         return self
 

@@ -39,6 +39,14 @@ class SupervisedTopicRegressor(RegressorMixin, TopicEstimator):
         Columns of X that are covariates of the documents, not counts of words.
     counts : {"strict", "ceil"}
         Refuse numbers that are not whole, or round them up, alike in `fit` and everything else.
+    warm_start : bool
+        Go on with the chain of the last `fit` (of the same documents and model) by `sweeps` more sweeps,
+        with the outcome of so many in all; False starts anew.
+    n_jobs : int, optional
+        Worker processes, among which documents are divided; -1: one a core. None
+        is 1, or what joblib's context says. Where more than 1 are asked for, kernel="auto" keeps the topics
+        as a variable (collapse="partial"): that chain is the same with any number. Inside a job of joblib,
+        as of GridSearchCV(n_jobs=2), it is 1.
     random_state : int, RandomState or None
     verbose : bool
         Show progress.
@@ -50,6 +58,8 @@ class SupervisedTopicRegressor(RegressorMixin, TopicEstimator):
     coef_ : ndarray (n_responses, K + n_covariates)
         Weights, the mean over kept draws, on the scale of the loss.
     intercept_ : ndarray (n_responses,)
+    n_iter_ : int
+        Sweeps in all.
     trace_ : list of dict
         A row a sweep, with ``log_joint``.
     predictor_ : Predictor
@@ -88,6 +98,8 @@ class SupervisedTopicRegressor(RegressorMixin, TopicEstimator):
         thin=5,
         covariate_columns=None,
         counts="strict",
+        warm_start=False,
+        n_jobs=None,
         random_state=None,
         verbose=False,
     ):
@@ -106,6 +118,8 @@ class SupervisedTopicRegressor(RegressorMixin, TopicEstimator):
         self.thin = thin
         self.covariate_columns = covariate_columns
         self.counts = counts
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
 
@@ -132,9 +146,10 @@ class SupervisedTopicRegressor(RegressorMixin, TopicEstimator):
             raise ValueError("Input y contains infinity; responses are finite numbers, NaN where missing")
         if y.ndim == 2 and y.shape[1] == 1:
             y = y[:, 0]
-        corpus = self._corpus(X, True, y.astype(float), sample_weight)
         loss = Gaussian(variance="sample") if self.loss is None else self.loss
-        self._fit(corpus, self._model(loss, weights=self.weights, standardise=self.standardise))
+        with self._as_it_was():
+            corpus = self._corpus(X, not self._goes_on(), y.astype(float), sample_weight)
+            self._fit(corpus, self._model(loss, weights=self.weights, standardise=self.standardise))
         self._show_weights()
         return self
 

@@ -33,6 +33,14 @@ class TopicModel(TopicEstimator):
         For the supervised estimators.
     counts : {"strict", "ceil"}
         Refuse numbers that are not whole, or round them up, alike in `fit` and everything else.
+    warm_start : bool
+        Go on with the chain of the last `fit` (of the same documents and model) by `sweeps` more sweeps,
+        with the outcome of so many in all; False starts anew.
+    n_jobs : int, optional
+        Worker processes, among which documents are divided; -1: one a core. None
+        is 1, or what joblib's context says. Where more than 1 are asked for, kernel="auto" keeps the topics
+        as a variable (collapse="partial"): that chain is the same with any number. Inside a job of joblib,
+        as of GridSearchCV(n_jobs=2), it is 1.
     random_state : int, RandomState or None
     verbose : bool
         Show progress.
@@ -41,6 +49,8 @@ class TopicModel(TopicEstimator):
     ----------
     components_ : float32 (K, V)
         The words' probabilities in each topic, the mean over kept draws.
+    n_iter_ : int
+        Sweeps in all.
     trace_ : list of dict
         A row a sweep, with ``log_joint``.
     predictor_ : Predictor
@@ -72,6 +82,8 @@ class TopicModel(TopicEstimator):
         thin=5,
         covariate_columns=None,
         counts="strict",
+        warm_start=False,
+        n_jobs=None,
         random_state=None,
         verbose=False,
     ):
@@ -87,6 +99,8 @@ class TopicModel(TopicEstimator):
         self.thin = thin
         self.covariate_columns = covariate_columns
         self.counts = counts
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
 
@@ -99,7 +113,8 @@ class TopicModel(TopicEstimator):
             Counts of words.
         y : ignored
         """
-        return self._fit(self._corpus(X, reset=True), self._model(NoLoss()))
+        with self._as_it_was():
+            return self._fit(self._corpus(X, reset=not self._goes_on()), self._model(NoLoss()))
 
     def score(self, X, y=None) -> float:
         """The held-out log-likelihood of a token, by document completion: higher is better.

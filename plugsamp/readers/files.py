@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import gzip
+import io
 import re
 import zlib
 from pathlib import Path
 
 from plugsamp.errors import InputError
+from plugsamp.memory import available_bytes
+
+#: Bytes that are unpacked at once.
+PIECE = 1 << 24
 
 BYTE_ORDER_MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 
@@ -30,13 +35,27 @@ def read_bytes(path) -> bytes:
     if raw[:2] != b"\x1f\x8b":
         raise InputError("the file is named .gz but is not gzip data", file=path)
     try:
-        return gzip.decompress(raw)
+        return _unpacked(raw, path)
     except EOFError:
         raise InputError("the compressed data ends early; no part of the file is used", file=path) from None
     except (OSError, zlib.error) as error:
         raise InputError(
             f"the compressed data is damaged ({error}); no part of the file is used", file=path
         ) from None
+
+
+def _unpacked(raw: bytes, path) -> bytes:
+    """What gzip data holds, unless it is more than there is memory for: little data can hold very much."""
+    free, parts, total = available_bytes(), [], 0
+    with gzip.GzipFile(fileobj=io.BytesIO(raw)) as packed:
+        while part := packed.read(PIECE):
+            parts.append(part)
+            total += len(part)
+            if free is not None and 2 * total > free:  # once more when the parts are joined
+                raise InputError(
+                    f"unpacked it is more than {total} bytes, and {free} bytes of memory are free", file=path
+                )
+    return b"".join(parts)
 
 
 def read_text(path, encoding: str | None = None) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,8 +9,10 @@ from types import SimpleNamespace
 import numpy as np
 import scipy.sparse as sp
 
+from plugsamp import archive
 from plugsamp.counts import check_shape, entries
 from plugsamp.errors import InputError
+from plugsamp.plain_arrays import HoldsObjects, NotPlain, array_of, check_header
 from plugsamp.readers.matrix import MatrixReader
 
 MEMBERS = {
@@ -53,27 +54,40 @@ def _load(path):
     if Path(path).is_dir():
         raise InputError("this is a folder, a file is needed (corpus=folder reads folders)")
     try:
-        loaded = np.load(path, allow_pickle=False)
-        if isinstance(loaded, np.ndarray):
-            return loaded
-        with loaded:
-            members = {}
-            for name in loaded.files:
-                try:
-                    members[name] = loaded[name]
-                except ValueError as error:
-                    if "allow_pickle" in str(error) or "Object arrays" in str(error):
-                        raise InputError(f'member "{name}" holds Python objects and is not loaded') from None
-                    raise
-            return members
-    except InputError:
-        raise
-    except (ValueError, EOFError, OSError, zipfile.BadZipFile, MemoryError) as error:
-        if "Object arrays" in str(error):
-            raise InputError("the array holds Python objects and is not loaded") from None
-        if "pickle" in str(error):  # what NumPy takes anything else for; its advice is not ours
-            raise InputError("not a .npy or .npz file") from None
-        raise InputError(f"not a whole .npy or .npz file ({error})") from None
+        with open(path, "rb") as file:
+            start = file.read(6)
+            size = file.seek(0, 2)
+            file.seek(0)
+            if start[:2] == b"PK":
+                return _members(file)
+            if start != b"\x93NUMPY":
+                raise InputError("not a .npy or .npz file")
+            check_header(file, size)
+            file.seek(0)
+            return np.load(file, allow_pickle=False)
+    except HoldsObjects:
+        raise InputError("the array holds Python objects and is not loaded") from None
+    except NotPlain as error:
+        raise InputError(f"not a whole .npy or .npz file: {error}") from None
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror or error}") from None
+
+
+def _members(file) -> dict[str, np.ndarray]:
+    try:
+        packed = archive.members(file)
+    except archive.NotWhole as error:
+        raise InputError(f"not a whole .npy or .npz file: {error}") from None
+    found = {}
+    for name, data in packed.items():
+        name = name.removesuffix(".npy")
+        try:
+            found[name] = array_of(data)
+        except HoldsObjects:
+            raise InputError(f'member "{name}" holds Python objects and is not loaded') from None
+        except NotPlain as error:
+            raise InputError(f'member "{name}" is not a whole array: {error}') from None
+    return found
 
 
 def _sparse(members) -> SimpleNamespace:

@@ -57,13 +57,16 @@ class SvmLight(TestFile, SplitOptions, Reader):
         corpora = []
         for file, values in zip(files, responses, strict=True):
             own = words or [f"w{i + self.index_base}" for i in range(file.n_words)]
-            corpus = Corpus.from_counts(
-                file.counts(len(own)),
-                responses=values,
-                vocabulary=own,
-                response_names=names,
-                require_tokens=vocabulary is None and file is files[0],
-            )
+            try:
+                corpus = Corpus.from_counts(
+                    file.counts(len(own)),
+                    responses=values,
+                    vocabulary=own,
+                    response_names=names,
+                    require_tokens=vocabulary is None and file is files[0],
+                )
+            except InputError as error:
+                raise InputError(error.what, file=error.file or file.path) from None
             if vocabulary is not None or corpora:
                 corpus = corpus.with_vocabulary(
                     vocabulary if vocabulary is not None else corpora[0].vocabulary

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -20,6 +21,27 @@ LONGEST = 80
 def topic_key(member: int | None, topic: int) -> str:
     """What a topic is called in files: its number, of separate chains after that of the model: ``3.17``."""
     return str(topic) if member is None else f"{member}.{topic}"
+
+
+def columns(names: Mapping[str, str], keys, taken) -> list[str]:
+    """What the topics' columns of a table are called: their names where they have some, or ``topic_3``.
+
+    Parameters
+    ----------
+    names : mapping of str to str
+        By topic (`read`).
+    keys : sequence of str
+        The topics, in order.
+    taken : collection of str
+        Of other columns. A name that is one of them, or that two topics have, is followed by the topic's own.
+    """
+    plain = [f"topic_{i}" for i in range(len(keys))]
+    often = Counter([*taken, *plain, *names.values()])
+    found = []
+    for key, column in zip(keys, plain, strict=True):
+        name = names.get(key)
+        found.append(column if name is None else name if often[name] == 1 else f"{name} ({column})")
+    return found
 
 
 def read(path, model: str, keys) -> dict[str, str]:

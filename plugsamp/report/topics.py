@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from plugsamp.diagnostics import coherence, document_entropy, supervised_effect, top_words
-from plugsamp.report.folder import Table
+from plugsamp.report.folder import CHAINS, Table
 from plugsamp.report.members import Member
 from plugsamp.report.texts import shown
 
@@ -101,7 +101,20 @@ def models(members: list[Member], train, prediction, table: Table | None) -> lis
     chosen = members[:MODELS]
     room = max(1, TOPICS // len(chosen))
     detail = FEW if sum(min(m.n_topics, room) for m in chosen) <= FEW_TOPICS else MANY
-    return [_model(m, room, detail, train, prediction, table if m.number is None else None) for m in chosen]
+    return [_model(m, room, detail, train, prediction, _own(table, m)) for m in chosen]
+
+
+def _own(table: Table | None, member: Member) -> Table | None:
+    """The rows of a member's topics."""
+    if table is None or member.number is None:
+        return table
+    owner = next((name for name in CHAINS if name in table.columns), None)
+    if owner is None:
+        return None
+    names = table.column(owner)
+    return Table(
+        table.columns, [row for name, row in zip(names, table.rows, strict=True) if name == member.name]
+    )
 
 
 def _model(member: Member, room: int, detail: Detail, train, prediction, table: Table | None) -> Model:

@@ -62,7 +62,7 @@ def weights_of(members: list[Member]) -> Weights | None:
         for i, (m, name) in enumerate(zip(owners, names, strict=True))
         if i in chosen
     ]
-    where = "those with the largest weights" + ", all are in weights.csv" * alone
+    where = "those with the largest weights, all are in weights.csv"
     note = cut(len(panels), len(names), "outputs" if alone else "models", where)
     found = {"panels": panels, "panel_note": note}
     if len(names) > 1:

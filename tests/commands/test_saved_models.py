@@ -49,6 +49,28 @@ def test_new_documents_on_standard_output(fitted, capsys):
     assert sorted(p.name for p in fitted.iterdir()) == ["docs.jsonl", "new.txt", "run"]  # and no log
 
 
+def test_topics_are_called_by_their_names(fitted, said, read_csv):
+    options = ["corpus.path=docs.jsonl", "part=test", "proportions=true"]
+    assert predict(*options, "out=plain.csv") == 0
+    named = {"names": {"0": "space travel", "1": "id", "2": "id"}}
+    (fitted / "run" / "topic_names.json").write_text(json.dumps(named))
+    assert predict(*options, "out=named.csv") == 0
+    plain, found = read_csv("plain.csv"), read_csv("named.csv")
+    expected = ("space travel", "id (topic_1)", "id (topic_2)")
+    for before, after in zip(plain, found, strict=True):
+        for k, name in enumerate(expected):
+            assert after.pop(name) == before.pop(f"topic_{k}")
+        assert before == after
+    (fitted / "own.csv").write_text("topic,name\n1,food\n")
+    assert predict(*options, "model=run/model", "names=own.csv", "out=own_names.csv") == 0
+    columns = (fitted / "own_names.csv").read_text().partition("\n")[0].split(",")
+    assert columns[-5:] == ["topic_0", "food", "topic_2", "n_known", "n_unknown"]
+    named["model"] = "of another"
+    (fitted / "run" / "topic_names.json").write_text(json.dumps(named))
+    assert predict(*options, "out=x.csv") == 2
+    assert "topic_names.json: these names are for the topics of another model" in said()
+
+
 def test_a_row_does_not_depend_on_the_others(fitted, capsys):
     texts = ["orbit rocket moon", "soup bread", "guitar drum soup"]
     rows = {}
@@ -68,6 +90,35 @@ def test_evaluation(fitted, capsys):
     assert "accuracy" in capsys.readouterr().out
     assert predict("corpus.path=docs.jsonl", "part=all", command="evaluate") == 0
     assert capsys.readouterr().out.count("accuracy") == 2
+
+
+def test_evaluation_class_by_class(fitted, capsys):
+    assert predict("corpus.path=docs.jsonl", "part=all", "out=m.json", command="evaluate") == 0
+    out = capsys.readouterr().out
+    assert "precision" in out and "space" in out
+    with open("run/predictions.csv", newline="") as file:
+        pairs = [(row["true"], row["predicted"]) for row in csv.DictReader(file)]
+    with open("m.scores.csv", newline="") as file:
+        scores = {(row["part"], row["class"]): row for row in csv.DictReader(file)}
+    with open("m.confusion.csv", newline="") as file:
+        confusion = {(row["part"], row["true"]): row for row in csv.DictReader(file)}
+    assert (
+        set(scores)
+        == set(confusion)
+        == {(p, c) for p in ("train", "test") for c in ("food", "music", "space")}
+    )
+    for c in ("food", "music", "space"):
+        right = sum(t == p == c for t, p in pairs)
+        assert float(scores["test", c]["recall"]) == right / sum(t == c for t, _ in pairs)
+        assert int(scores["train", c]["support"]) == 6
+        for other in ("food", "music", "space"):
+            assert int(confusion["test", c][other]) == pairs.count((c, other))
+    assert predict("corpus.path=docs.jsonl", "out=m.json", command="evaluate") == 2
+    (fitted / "m.json").unlink()  # the tables are kept as well
+    assert predict("corpus.path=docs.jsonl", "out=m.json", command="evaluate") == 2
+    assert "m.scores.csv: the file is there already" in capsys.readouterr().err
+    assert predict("corpus.path=docs.jsonl", "out=m.json", "overwrite=true", command="evaluate") == 0
+    assert (fitted / "m.scores.csv").read_text().count("\n") == 4
 
 
 def test_a_model_without_responses_is_scored_by_its_words(at, write_documents, run, capsys):

@@ -1,0 +1,128 @@
+"""What a fit, or the folder of a run, has of its chains."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from plugsamp.corpus import Corpus
+from plugsamp.ensembles import CHAINS, Ensemble
+from plugsamp.errors import InputError
+from plugsamp.inference import Predictor
+
+
+@dataclass(frozen=True)
+class Chains:
+    """What a fit, or a run folder, has of the chains of one posterior.
+
+    Attributes
+    ----------
+    traces : list of dict of str to float arrays (sweeps,)
+        By chain.
+    burn_in : int
+    kept : list of sequences of int
+        By chain the sweeps whose draws its predictor holds; empty where that is not known.
+    predictors : list of Predictor
+        By chain; empty where there is no model.
+    joint : bool
+        Whether the predictors' weights are draws of the chain (and not of a second step).
+    corpus : Corpus, optional
+        The training documents.
+    about : dict of str to str or numbers
+        What the attributes are to say.
+    """
+
+    traces: list[dict[str, np.ndarray]]
+    burn_in: int
+    kept: list[Sequence[int]]
+    predictors: list[Predictor]
+    joint: bool = True
+    corpus: Corpus | None = None
+    about: dict = field(default_factory=dict)
+
+    @property
+    def has_draws(self) -> bool:
+        """Whether the kept draws are known to be those of certain sweeps, the same in all chains."""
+        first = list(self.kept[0]) if self.kept else []
+        return (
+            self.joint
+            and bool(first) and bool(self.predictors)
+            and all(list(kept) == first for kept in self.kept)
+            and all(len(p.eta) == len(first) for p in self.predictors)
+        )  # fmt: skip
+
+
+def of_fit(fitted) -> Chains:
+    predictor = fitted.predictor
+    if isinstance(predictor, Ensemble):
+        _check_one_posterior(predictor.scheme)
+        traces = [_columns([row for row in fitted.trace if row["chain"] == name]) for name in predictor.names]
+        corpus, kept, members = fitted.corpus, fitted.kept, list(predictor.members)
+        joint = fitted.joint
+        approximations = fitted.approximations
+    else:
+        traces, kept, members = [_columns(fitted.trace)], [fitted.kept], [predictor]
+        corpus, joint = fitted.chain.corpus, fitted.chain.coding.n_outputs == predictor.coding.n_outputs
+        approximations = fitted.chain.approximations
+    about = {"config": json.dumps(fitted.options), "approximations": "; ".join(approximations)}
+    return Chains(traces, fitted.burn_in, kept, members, joint, corpus, about)
+
+
+def of_folder(path) -> Chains:
+    from plugsamp.models import load_model
+    from plugsamp.report import folder
+
+    run = folder.read(Path(path))
+    if len(run.trace.chains) > 1 and not run.trace.same_posterior:
+        _check_one_posterior(str(run.config.get("multiclass", "ovr")))
+    if not run.trace.chains:
+        raise InputError("the run has no trace", file=Path(path) / "trace.csv")
+    traces = list(run.trace.chains.values())
+    predictors, kept = [], []
+    if (Path(path) / "model").is_dir():
+        predictor = load_model(Path(path) / "model")
+        predictors = list(predictor.members) if isinstance(predictor, Ensemble) else [predictor]
+        kept = [sweeps_of(found) for found in run.metrics.get("kept_sweeps", [])]
+    given = run.config.get("burn_in")
+    burn_in = int(traces[0]["sweep"][-1]) // 2 if given is None else int(given)
+    about = {
+        "config": run.config_text,
+        "approximations": "; ".join(run.metrics.get("approximations", [])),
+        "corpus_digest": run.metrics.get("corpus_digest", ""),
+    }
+    joint = run.config.get("supervised", "joint") == "joint"
+    return Chains(traces, burn_in, kept, predictors, joint, None, about)
+
+
+def shortened(sweeps: Sequence[int]) -> dict | list[int]:
+    """Sweeps as metrics.json has them: first, last and distance, where that is the same between all."""
+    steps = set(np.diff(sweeps).tolist())
+    if len(steps) > 1:
+        return list(sweeps)
+    return {"first": sweeps[0], "last": sweeps[-1], "every": steps.pop() if steps else 1}
+
+
+def sweeps_of(found: dict | list[int]) -> list[int]:
+    """What `shortened` was given."""
+    if isinstance(found, list):
+        return found
+    return list(range(found["first"], found["last"] + 1, found["every"]))
+
+
+def _check_one_posterior(scheme: str) -> None:
+    if scheme != CHAINS:
+        raise ValueError(
+            f"the models of multiclass={scheme} have posteriors of their own: they are no chains of one, and "
+            "ArviZ has no place for them"
+        )
+
+
+def _columns(rows: Sequence[dict]) -> dict[str, np.ndarray]:
+    names = [name for name in rows[0] if name not in ("chain", "task")]
+    return {
+        name: np.array([np.nan if row[name] is None else row[name] for row in rows], float) for name in names
+    }
