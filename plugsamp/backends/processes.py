@@ -22,6 +22,9 @@ log = logging.getLogger(__name__)
 #: More workers than this are refused: a slip of the finger.
 MOST = 1024
 
+#: Phases after which no more memory is looked for that large pages would suit.
+SETTLED = 1024
+
 
 class Processes(Backend):
     """Run the pieces of a sweep in worker processes, which take the next piece as they get free.
@@ -96,6 +99,7 @@ class InProcesses(Work):
         self._pieces = self.arena.array("pieces", 8, "int64")
         self._crew = self._failed = self.phases = None
         self._ready = self._here = False
+        self._runs = 0
         self._open()  # they start while the chain's arrays are made
 
     def _open(self) -> None:
@@ -165,6 +169,9 @@ class InProcesses(Work):
             raise
         finally:
             self._ready = not self._crew.closed
+        self._runs += 1
+        if self._runs <= SETTLED and self._runs & (self._runs - 1) == 0:  # what will be in use soon is
+            self.arena.gather()
         results = [None] * n
         for answer in answers:
             for piece, result in answer:
