@@ -92,8 +92,13 @@ def _mapped(descriptor: int, size: int) -> tuple[mmap.mmap, int]:
     start = np.frombuffer(room, np.uint8).ctypes.data
     lead = -start % large
     place = ctypes.CDLL(None, use_errno=True).mmap
-    place.restype, place.argtypes = ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
-    found = place(start + lead, size, mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_SHARED | _FIXED, descriptor, 0)
+    place.restype, place.argtypes = (
+        ctypes.c_void_p,
+        [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long],
+    )
+    found = place(
+        start + lead, size, mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_SHARED | _FIXED, descriptor, 0
+    )
     if found != start + lead:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     return room, lead

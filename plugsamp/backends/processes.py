@@ -36,7 +36,9 @@ class Processes(Backend):
     Parameters
     ----------
     workers : int or "auto"
-        How many; "auto" is the number of cores that this process may use.
+        How many; "auto" is the number of cores that this process may use. Where there are more workers than
+        cores, as many as there are cores are at work and the others sleep: with all of them awake, they would
+        only drive each other's tables out of the caches.
     folder : str, optional
         Keep the shared arrays in files (without a name) in this folder, for chains larger than memory is
         comfortable with. By default they are in memory, and in the folder for temporary files where memory
@@ -85,8 +87,13 @@ class Processes(Backend):
     def open(self, partial: bool) -> Work:
         n = self.workers
         if n == "auto":
-            n = max(cpu_count(), 1) if partial else 1
+            n = cores() if partial else 1
         return InProcesses(n, self.folder, 1 if partial else n, self.collapsed)
+
+
+def cores() -> int:
+    """How many cores this process may use: of its affinity and its control group."""
+    return max(cpu_count(), 1)
 
 
 class InProcesses(Work):
@@ -94,7 +101,8 @@ class InProcesses(Work):
 
     def __init__(self, n: int, folder: str | None, groups: int = 1, scheme: str = "auto"):
         self.groups, self.scheme = groups, scheme
-        self.n = self.workers = n
+        self.n = n
+        self.workers = min(n, cores())  # the others sleep; who does a piece makes no difference to it
         self.arena = SharedArena(folder)
         self._pieces = self.arena.array("pieces", 8, "int64")
         self._crew = self._failed = self.phases = None
@@ -161,7 +169,7 @@ class InProcesses(Work):
         message = ("run", phase, sweep, n, packed(given, self.arena))
         try:
             answers = self._crew.tell(
-                message, min(n, self.n), f'at "{phase}" of sweep {sweep}',
+                message, min(n, self.workers), f'at "{phase}" of sweep {sweep}',
                 lambda: counter.put(self._pieces, n),
             )  # fmt: skip
         except WorkerDied as error:
@@ -198,4 +206,5 @@ class InProcesses(Work):
             return "this process"
         where = "memory" if self.arena.folder is None else str(self.arena.folder)
         size = f"{self.arena.size / 2**20:,.0f} MB"
-        return f"{self.n} worker process{'es' * (self.n > 1)}, {size} of shared arrays in {where}"
+        at_once = f", {self.workers} at a time" * (self.workers < self.n)
+        return f"{self.n} worker process{'es' * (self.n > 1)}{at_once}, {size} of shared arrays in {where}"
