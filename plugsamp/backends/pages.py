@@ -21,7 +21,7 @@ import numpy as np
 #: `mmap.MAP_FIXED` and `mmap.MADV_COLLAPSE`, which Python does not name.
 _FIXED, _COLLAPSE = 0x10, 25
 
-#: The share of a large page that must be in use before all of it is: memory that nobody has touched stays free.
+#: The share of a large page that must be in use before all of it is: what nobody has touched stays free.
 USED = 0.5
 
 
@@ -92,13 +92,10 @@ def _mapped(descriptor: int, size: int) -> tuple[mmap.mmap, int]:
     start = np.frombuffer(room, np.uint8).ctypes.data
     lead = -start % large
     place = ctypes.CDLL(None, use_errno=True).mmap
-    place.restype, place.argtypes = (
-        ctypes.c_void_p,
-        [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long],
-    )
-    found = place(
-        start + lead, size, mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_SHARED | _FIXED, descriptor, 0
-    )
+    place.restype = ctypes.c_void_p
+    place.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
+    access = mmap.PROT_READ | mmap.PROT_WRITE
+    found = place(start + lead, size, access, mmap.MAP_SHARED | _FIXED, descriptor, 0)
     if found != start + lead:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     return room, lead
