@@ -15,7 +15,6 @@ import json
 import os
 import re
 import shutil
-import tempfile
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -23,6 +22,8 @@ from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
+
+from plugsamp import unfinished
 
 #: Of the layout written here. A reader accepts this one and older ones it knows how to read.
 SCHEMA_VERSION = 1
@@ -80,44 +81,55 @@ def write_folder(
         Strict JSON: no NaN, no objects. Looked at when the arrays are written.
     """
     path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished.take_away(path)
     if path.exists() and not (overwrite and (path / MANIFEST).is_file()):
         raise StorageError(f"{path} exists" + (" and is not a plugsamp folder" if overwrite else ""))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
-    try:
-        pairs = arrays.items() if isinstance(arrays, Mapping) else arrays
-        entries = {name: _write_array(temporary, name, array) for name, array in pairs}
-        manifest = {
-            "format": FORMAT,
-            "schema_version": SCHEMA_VERSION,
-            "kind": kind,
-            "arrays": entries,
-            "content": dict(content),
-        }
-        manifest["sha256"] = _digest_of(manifest)
-        _write_bytes(temporary / MANIFEST, json.dumps(manifest, indent=1, allow_nan=False).encode())
-        os.chmod(temporary, 0o777 & ~_umask())
-        sync_folder(temporary)
-        if path.exists():
-            old = Path(tempfile.mkdtemp(prefix=f".{path.name}-old-", dir=path.parent))
-            os.replace(path, old / path.name)
-            os.replace(temporary, path)
-            shutil.rmtree(old)
-        else:
-            os.replace(temporary, path)
-        sync_folder(path.parent)
-    except BaseException:
-        shutil.rmtree(temporary, ignore_errors=True)
-        raise
+    with unfinished.beside(path) as temporary:
+        try:
+            _write(temporary, kind, arrays, content)
+            (temporary / unfinished.MARK).unlink()
+            sync_folder(temporary)
+            _put(temporary, path)
+        except BaseException:
+            shutil.rmtree(temporary, ignore_errors=True)
+            raise
     return path
+
+
+def _write(folder: Path, kind: str, arrays, content: Mapping) -> None:
+    pairs = arrays.items() if isinstance(arrays, Mapping) else arrays
+    entries = {name: _write_array(folder, name, array) for name, array in pairs}
+    manifest = {
+        "format": FORMAT,
+        "schema_version": SCHEMA_VERSION,
+        "kind": kind,
+        "arrays": entries,
+        "content": dict(content),
+    }
+    manifest["sha256"] = _digest_of(manifest)
+    _write_bytes(folder / MANIFEST, json.dumps(manifest, indent=1, allow_nan=False).encode())
+    os.chmod(folder, 0o777 & ~_umask())
+
+
+def _put(folder: Path, path: Path) -> None:
+    """Give a folder its name; what had it goes."""
+    if path.exists():
+        with unfinished.beside(path, old=True) as old:
+            os.replace(path, old / path.name)
+            os.replace(folder, path)
+            shutil.rmtree(old)
+    else:
+        os.replace(folder, path)
+    sync_folder(path.parent)
 
 
 def clean_up(path) -> None:
     """Take away what killed writers of a folder have left beside it: only where nobody writes it now."""
     path = Path(path)
-    mark = re.compile(rf"\.{re.escape(path.name)}-(old-)?[a-z0-9_]{{8}}")
+    names = unfinished.names(path)
     for left in path.parent.iterdir():
-        if mark.fullmatch(left.name) and left.is_dir():
+        if names.fullmatch(left.name) and left.is_dir():
             shutil.rmtree(left, ignore_errors=True)
 
 
