@@ -1,8 +1,8 @@
 """Folders that are written under a temporary name beside their place, and what killed writers leave of them.
 
 As long as one is written it holds a file that its writer has locked; the system gives the lock back when the
-writer ends, however that is. So the next writer to the same place can tell what nobody is at work on any more,
-and takes that away.
+writer ends, however that is. So the next writer to the same place can tell what nobody is at work on any
+more, and takes that away.
 """
 
 from __future__ import annotations

@@ -23,6 +23,7 @@ from plugsamp.commands.command import Command
 from plugsamp.commands.settings import checked, settings_of
 from plugsamp.concentration import Concentration
 from plugsamp.covariates.options import Covariates
+from plugsamp.errors import Interrupted
 from plugsamp.runfolder import CHECKPOINT, CONFIG, clean_up, holds_run, write_text
 from plugsamp.second_step import SecondStep
 from plugsamp.starts import Start
@@ -172,7 +173,12 @@ def run(config: DictConfig, folder: Path, sweeping: bool = False, resume: bool =
             write()
         with warnings.catch_warnings():
             warnings.showwarning = lambda message, *rest, **more: log.warning("%s", message)
-            return run_fit.run(settings, chosen, model, folder, write if resume else None)
+            try:
+                return run_fit.run(settings, chosen, model, folder, write if resume else None)
+            except Interrupted:
+                raise
+            except KeyboardInterrupt as interrupt:  # while the corpus is read, or what was fitted written
+                raise run_fit.interrupted(interrupt, folder) from None
 
 
 def _make_room(folder: Path, overwrite: bool, option: str) -> None:
