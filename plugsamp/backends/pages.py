@@ -84,10 +84,16 @@ class Mapping:
 
 
 def _mapped(descriptor: int, size: int) -> tuple[mmap.mmap, int]:
-    """A mapping, and where in it the file begins: at an address that large pages can have."""
+    """A mapping, and where in it the file begins: at an address that large pages can have, if that can be."""
     large = large_page()
-    if sys.platform != "linux" or not large or size < large:
-        return mmap.mmap(descriptor, size), 0
+    if sys.platform == "linux" and large and size >= large:
+        with contextlib.suppress(OSError):  # no room for a large page more
+            return _aligned(descriptor, size, large)
+    return mmap.mmap(descriptor, size), 0
+
+
+def _aligned(descriptor: int, size: int, large: int) -> tuple[mmap.mmap, int]:
+    """Room for a large page more than is needed, and the file in the midst of it."""
     room = mmap.mmap(-1, size + large, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     start = np.frombuffer(room, np.uint8).ctypes.data
     lead = -start % large

@@ -69,6 +69,18 @@ def test_little_is_mapped_as_it_is(memory):
     assert (Mapping(memory, MB).view(MB - 3, 3, np.uint8) == 7).all()
 
 
+@linux
+def test_where_there_is_no_room_for_a_large_page_more(memory, monkeypatch):
+    def full(*_):
+        raise OSError(12, "Cannot allocate memory")
+
+    monkeypatch.setattr(pages, "_aligned", full)
+    mapping = Mapping(memory, 9 * MB)
+    mapping.view(0, 9 * MB, np.uint8)[:] = 5
+    mapping.gather()
+    assert (Mapping(memory, 9 * MB).view(0, 9 * MB, np.uint8) == 5).all()
+
+
 def test_memory_that_cannot_be_mapped():
     with open(os.devnull, "rb") as file, pytest.raises(MemoryError, match="cannot map 8,388,608 bytes"):
         Mapping(file.fileno(), 8 * MB)
