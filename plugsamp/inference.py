@@ -260,6 +260,4 @@ class Predictor:
     def fold_in(self) -> FoldIn:
         """Topics of new documents."""
         secret = f"{self.digest} {self.seed}"
-        return FoldIn(
-            self.phi, self.alpha, self.vocabulary, self.passes, self.burn_in, self.restarts, secret
-        )
+        return FoldIn(self.phi, self.alpha, self.vocabulary, self.passes, self.burn_in, self.restarts, secret)

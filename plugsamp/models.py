@@ -155,9 +155,7 @@ def _predictor_of(arrays: dict, content: dict, path) -> Predictor:
         eta=arrays["eta"],
         alpha=arrays["alpha"],
         loss=_plugin_of("losses", content["loss"], path),
-        coding=Coding(
-            np.empty((0, n_outputs)), task, classes, arrays.get("center"), arrays.get("scale")
-        ),
+        coding=Coding(np.empty((0, n_outputs)), task, classes, arrays.get("center"), arrays.get("scale")),
         parameters={
             name.removeprefix("parameter_"): array
             for name, array in arrays.items()

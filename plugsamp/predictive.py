@@ -138,9 +138,7 @@ class Predictive:
         y = (responses - center) / scale
         out = np.empty(y.shape)
         for rows, parts in self._mixtures():
-            logs = [
-                bound.log_psi(_repeat(y[rows], len(f)), _flat(f)).reshape(f.shape) for bound, f in parts
-            ]
+            logs = [bound.log_psi(_repeat(y[rows], len(f)), _flat(f)).reshape(f.shape) for bound, f in parts]
             logs = np.concatenate(logs)
             out[rows] = logsumexp(logs, axis=0) - np.log(len(logs)) - np.log(scale)
         return out

@@ -145,8 +145,10 @@ def fit_linear(
     u = features.topics
     if features.covariates is not None:
         both = [sparse.csr_array(u), sparse.csr_array(features.covariates)]
-        u = sparse.hstack(both).tocsr() if sparse.issparse(features.covariates) else np.hstack(
-            [u, features.covariates]
+        u = (
+            sparse.hstack(both).tocsr()
+            if sparse.issparse(features.covariates)
+            else np.hstack([u, features.covariates])
         )
     eta = np.zeros((1, coding.n_outputs, len(features.columns)))
     for c in range(coding.n_outputs):

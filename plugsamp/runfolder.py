@@ -26,7 +26,10 @@ MARKS = ("trace.csv", "metrics.json", "model", CHECKPOINT)
 
 
 def holds_run(folder: Path) -> bool:
-    return any((folder / mark).exists() for mark in MARKS)
+    """Whether there is anything of a run: that one was about to write checkpoints is nothing yet."""
+    checkpoints = folder / CHECKPOINT
+    begun = not checkpoints.is_dir() or any(not p.name.startswith(".") for p in checkpoints.iterdir())
+    return any((folder / mark).exists() for mark in MARKS if begun or mark != CHECKPOINT)
 
 
 def clean_up(folder: Path) -> None:

@@ -15,13 +15,13 @@ import json
 import os
 import re
 import shutil
-import tempfile
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from plugsamp import unfinished
 from plugsamp.plain_arrays import check_header
 
 #: Of the layout written here. A reader accepts this one and older ones it knows how to read.
@@ -80,29 +80,36 @@ def write_folder(
         Strict JSON: no NaN, no objects. Looked at when the arrays are written.
     """
     path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished.take_away(path)
     if path.exists() and not (overwrite and (path / MANIFEST).is_file()):
         raise StorageError(f"{path} exists" + (" and is not a plugsamp folder" if overwrite else ""))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
-    try:
-        pairs = arrays.items() if isinstance(arrays, Mapping) else arrays
-        entries = {name: _write_array(temporary, name, array) for name, array in pairs}
-        about = json.dumps(manifest(kind, entries, content), indent=1, allow_nan=False)
-        _write_bytes(temporary / MANIFEST, about.encode())
-        os.chmod(temporary, 0o777 & ~_umask())
-        sync_folder(temporary)
-        if path.exists():
-            old = Path(tempfile.mkdtemp(prefix=f".{path.name}-old-", dir=path.parent))
-            os.replace(path, old / path.name)
-            os.replace(temporary, path)
-            shutil.rmtree(old)
-        else:
-            os.replace(temporary, path)
-        sync_folder(path.parent)
-    except BaseException:
-        shutil.rmtree(temporary, ignore_errors=True)
-        raise
+    with unfinished.beside(path) as temporary:
+        try:
+            pairs = arrays.items() if isinstance(arrays, Mapping) else arrays
+            entries = {name: _write_array(temporary, name, array) for name, array in pairs}
+            about = json.dumps(manifest(kind, entries, content), indent=1, allow_nan=False)
+            _write_bytes(temporary / MANIFEST, about.encode())
+            os.chmod(temporary, 0o777 & ~_umask())
+            (temporary / unfinished.MARK).unlink()
+            sync_folder(temporary)
+            _put(temporary, path)
+        except BaseException:
+            shutil.rmtree(temporary, ignore_errors=True)
+            raise
     return path
+
+
+def _put(folder: Path, path: Path) -> None:
+    """Give a folder its name; what had it goes."""
+    if path.exists():
+        with unfinished.beside(path, old=True) as old:
+            os.replace(path, old / path.name)
+            os.replace(folder, path)
+            shutil.rmtree(old)
+    else:
+        os.replace(folder, path)
+    sync_folder(path.parent)
 
 
 def manifest(kind: str, entries: Mapping, content: Mapping) -> dict:
@@ -125,9 +132,9 @@ def with_digest(found: dict) -> dict:
 def clean_up(path) -> None:
     """Take away what killed writers of a folder have left beside it: only where nobody writes it now."""
     path = Path(path)
-    mark = re.compile(rf"\.{re.escape(path.name)}-(old-)?[a-z0-9_]{{8}}")
+    names = unfinished.names(path)
     for left in path.parent.iterdir():
-        if mark.fullmatch(left.name) and left.is_dir():
+        if names.fullmatch(left.name) and left.is_dir():
             shutil.rmtree(left, ignore_errors=True)
 
 

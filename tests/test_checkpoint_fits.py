@@ -98,8 +98,14 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize("stop", [6, 15])
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "stop",
+    [
+        pytest.param(6, marks=pytest.mark.slow),  # before a draw was kept
+        15,
+    ],
+)
 def test_a_fit_that_was_stopped_is_one_that_was_not(kind, stop, tmp_path):
     options = KINDS[kind]
     broken_off(tmp_path / "c", stop, **options)

@@ -93,9 +93,7 @@ def test_weight_0_is_missing_for_units_and_class_weights_too():
     weights = np.where(np.arange(30) < 9, 0.0, 1.0)
     balanced = ps.Model(2, loss="hinge", class_weight="balanced")
     chain = ps.Chain(ps.Corpus.from_counts(counts, responses=labels, weights=weights), balanced)
-    other = ps.Chain(
-        ps.Corpus.from_counts(counts, responses=np.where(weights > 0, labels, None)), balanced
-    )
+    other = ps.Chain(ps.Corpus.from_counts(counts, responses=np.where(weights > 0, labels, None)), balanced)
     np.testing.assert_array_equal(chain.responses.weight[9:], other.responses.weight[9:])
     assert (chain.responses.missing == other.responses.missing).all()
     nothing = ps.Corpus.from_counts(counts, responses=labels, weights=np.zeros(30))

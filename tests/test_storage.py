@@ -176,8 +176,16 @@ def test_the_wrong_kind_and_no_folder(folder, tmp_path):
 @pytest.mark.parametrize(
     "labels",
     [
-        ["a", "b"], [0, 1, 2**60], [False, True], [0.1, 1e300], [np.int64(3), np.int64(4)], [np.True_], [],
-        [b"\x00\xff", b""], [date(2020, 2, 29), date(1, 1, 1)], [Decimal("1.10"), Decimal("-1E+50")],
+        ["a", "b"],
+        [0, 1, 2**60],
+        [False, True],
+        [0.1, 1e300],
+        [np.int64(3), np.int64(4)],
+        [np.True_],
+        [],
+        [b"\x00\xff", b""],
+        [date(2020, 2, 29), date(1, 1, 1)],
+        [Decimal("1.10"), Decimal("-1E+50")],
         [datetime(2020, 1, 2, 3, 4, 5, 6), datetime(2020, 1, 2, tzinfo=UTC)],
     ],
 )

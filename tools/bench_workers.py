@@ -1,7 +1,7 @@
 """Worker processes against the serial backend: speed-up, overhead, start-up, and where the time goes.
 
 python tools/bench_workers.py [--data DIR] [--cases supervised unsupervised ...] [--pairs 5] [--sweeps 3]
-       [--workers 2] [--many 16] [--parts speed overhead startup]
+       [--workers 2] [--many 16] [--awake] [--parts speed ceiling overhead startup]
 
 With --data, 20ng_counts below DIR is the corpus, otherwise the made-up one of bench_kernels.py. Chains take
 turns, so that what else the machine does meets all of them; ratios are medians of pairs, with the range.
@@ -10,6 +10,10 @@ A busy machine lends workers less than whole cores, so next to wall time there i
 which is serial, and the workers'. And a bound: pieces timed one by one by the serial chain, laid on so many
 workers as they get free, plus the parent's CPU time, with the pieces taking as much longer as they did in
 the workers. It is what the ratio comes to on idle cores with memory to match, and what Amdahl makes of 64.
+
+The ceiling is what the machine gives: as many serial chains as there are workers, which share nothing, all at
+once against one alone, between the same pairs. Cores that share caches, memory or a host give less than their
+number, and no division of the work can give more.
 """
 
 from __future__ import annotations
@@ -21,12 +25,14 @@ import statistics
 import time
 import warnings
 from collections import defaultdict
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 import numpy as np
 from bench_kernels import corpus
+from twins import twins
 
 import plugsamp as ps
+from plugsamp.backends import processes
 from plugsamp.running import trace_row
 
 K = ps.kernels
@@ -165,13 +171,27 @@ def chains(data, n_topics, loss, kernel, numbers):
 
 
 def ratio(above, below) -> str:
-    found = sorted(a / b for a, b in zip(above, below, strict=True))
+    return ranged(a / b for a, b in zip(above, below, strict=True))
+
+
+def ranged(values) -> str:
+    found = sorted(values)
     return f"{statistics.median(found):.2f} ({found[0]:.2f}-{found[-1]:.2f})"
+
+
+def beside(chain, given):
+    """Serial chains like `chain`, if the ceiling is asked for."""
+    if "ceiling" not in given.parts:
+        return nullcontext()
+    return twins(given.workers, chain.corpus, chain.model, chain.kernel, chain.z, given.trace)
 
 
 def speed(name: str, data, given) -> None:
     n_topics, loss, kernel = CASES[name]
-    with chains(data, n_topics, loss, kernel, (given.workers, given.many)) as meters:
+    with (
+        chains(data, n_topics, loss, kernel, (given.workers, given.many)) as meters,
+        beside(meters[0].chain, given) as alike,
+    ):
         outputs = meters[0].chain.state.n_outputs
         print(
             f"\n{name}: {kernel!r}, K={n_topics}, {outputs} outputs, N={data.n_tokens:,}, V={data.n_words:,}"
@@ -184,8 +204,17 @@ def speed(name: str, data, given) -> None:
             order = list(meters) if pair % 2 == 0 else list(meters)[::-1]
             for n in order:
                 walls[n].append(meters[n].sweep(given.sweeps, given.trace))
+            if alike is not None:
+                alike.pair(given.sweeps, pair % 2 == 1)
         few, many = given.workers, given.many
         print(f"  wall, serial / {few} workers: {ratio(walls[0], walls[few])}")
+        if alike is not None:
+            print(
+                f"  ceiling, {few} serial chains at once / one alone: {ranged(alike.throughput)}, CPU "
+                f"{ranged(alike.cpu)} times that alone"
+            )
+            gained = [a / b for a, b in zip(walls[0], walls[few], strict=True)]
+            print(f"  {few} workers' ratio / the ceiling: {ratio(gained, alike.throughput)}")
         print(f"  wall, {many} workers / {few}: {ratio(walls[many], walls[few])}")
         whole, parent, worked, stretch, bound = bounds(meters[0], meters[few], BOUNDS)
         print(
@@ -270,14 +299,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--data")
     parser.add_argument("--cases", nargs="+", default=list(CASES), choices=list(CASES))
-    parser.add_argument("--parts", nargs="+", default=["speed", "overhead", "startup"])
+    parser.add_argument("--parts", nargs="+", default=["speed", "ceiling", "overhead", "startup"])
     parser.add_argument(
         "--no-trace", dest="trace", action="store_false", help="sweeps alone, without log joint"
     )
+    parser.add_argument("--awake", action="store_true", help="workers beyond the cores do not sleep")
     for name, default in (("pairs", 5), ("sweeps", 3), ("workers", 2), ("many", 16)):
         parser.add_argument(f"--{name}", type=int, default=default)
     given = parser.parse_args()
     warnings.simplefilter("ignore")
+    if given.awake:
+        processes.cores.all_cores = lambda: given.many
     if "speed" in given.parts:
         for name in given.cases:
             data = documents(given.data, CASES[name][1] != "none")

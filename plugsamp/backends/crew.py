@@ -163,6 +163,8 @@ class Crew:
         try:
             what, number, value = self._nursery.control.recv()
         except (EOFError, OSError):
+            with contextlib.suppress(subprocess.TimeoutExpired):  # it is ending, and not to be killed
+                self._nursery.process.wait(_LAST_WORD)
             self.close()
             status = self._nursery.process.poll()
             raise WorkerDied(

@@ -25,6 +25,10 @@ _ONE_THREAD = (
     "VECLIB_MAXIMUM_THREADS", "NUMEXPR_NUM_THREADS",
 )  # fmt: skip
 
+#: Room for a block's temporary arrays is kept from piece to piece (where the C library is glibc): the system
+#: need not clear the same pages again for every piece of every worker.
+_KEPT = {"MALLOC_TRIM_THRESHOLD_": str(64 << 20), "MALLOC_MMAP_THRESHOLD_": str(32 << 20)}
+
 
 class Nursery:
     """The user's side.
@@ -44,7 +48,7 @@ class Nursery:
         if not sys.executable:
             raise OSError("the Python interpreter's own program is not known (sys.executable is empty)")
         command = [sys.executable, *subprocess._args_from_interpreter_flags(), "-c", code]
-        environment = {**os.environ, **dict.fromkeys(_ONE_THREAD, "1")}
+        environment = {**_KEPT, **os.environ, **dict.fromkeys(_ONE_THREAD, "1")}
         try:
             self.process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, env=environment, pass_fds=[theirs.fileno()]

@@ -21,6 +21,9 @@ log = logging.getLogger(__name__)
 #: More workers than this are refused: a slip of the finger.
 MOST = 1024
 
+#: Phases after which no more memory is looked for that large pages would suit.
+SETTLED = 1024
+
 
 class Processes(Backend):
     """Run the pieces of a sweep in worker processes, which take the next piece as they get free.
@@ -32,8 +35,10 @@ class Processes(Backend):
     Parameters
     ----------
     workers : int or "auto"
-        How many; "auto" is the number of cores that this process may use; of runs of a sweep at once, each
-        has its part of them.
+        How many; "auto" is the number of cores that this process may use, and of runs of a sweep at once each
+        has its part of them. Where there are more workers than cores, as many as there are cores are at work
+        and the others sleep: with all of them awake, they would only drive each other's tables out of the
+        caches.
     folder : str, optional
         Keep the shared arrays in files (without a name) in this folder, for chains larger than memory is
         comfortable with. By default they are in memory, and in the folder for temporary files where memory
@@ -91,11 +96,13 @@ class InProcesses(Work):
 
     def __init__(self, n: int, folder: str | None, groups: int = 1, scheme: str = "auto"):
         self.groups, self.scheme = groups, scheme
-        self.n = self.workers = n
+        self.n = n
+        self.workers = min(n, cores.all_cores())  # the others sleep; who does a piece is all the same
         self.arena = SharedArena(folder)
         self._pieces = self.arena.array("pieces", 8, "int64")
         self._crew = self._failed = self.phases = None
         self._ready = self._here = False
+        self._runs = 0
         self._open()  # they start while the chain's arrays are made
 
     def _open(self) -> None:
@@ -157,7 +164,7 @@ class InProcesses(Work):
         message = ("run", phase, sweep, n, packed(given, self.arena))
         try:
             answers = self._crew.tell(
-                message, min(n, self.n), f'at "{phase}" of sweep {sweep}',
+                message, min(n, self.workers), f'at "{phase}" of sweep {sweep}',
                 lambda: counter.put(self._pieces, n),
             )  # fmt: skip
         except WorkerDied as error:
@@ -165,6 +172,9 @@ class InProcesses(Work):
             raise
         finally:
             self._ready = not self._crew.closed
+        self._runs += 1
+        if self._runs <= SETTLED and self._runs & (self._runs - 1) == 0:  # what will be in use soon is
+            self.arena.gather()
         results = [None] * n
         for answer in answers:
             for piece, result in answer:
@@ -191,4 +201,5 @@ class InProcesses(Work):
             return "this process"
         where = "memory" if self.arena.folder is None else str(self.arena.folder)
         size = f"{self.arena.size / 2**20:,.0f} MB"
-        return f"{self.n} worker process{'es' * (self.n > 1)}, {size} of shared arrays in {where}"
+        at_once = f", {self.workers} at a time" * (self.workers < self.n)
+        return f"{self.n} worker process{'es' * (self.n > 1)}{at_once}, {size} of shared arrays in {where}"

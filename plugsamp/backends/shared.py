@@ -10,9 +10,7 @@ in a folder.
 from __future__ import annotations
 
 import bisect
-import contextlib
 import logging
-import mmap
 import os
 import tempfile
 from dataclasses import dataclass
@@ -21,17 +19,13 @@ from pathlib import Path
 import numpy as np
 
 from plugsamp.backends.arena import LINE, Arena, n_bytes
+from plugsamp.backends.pages import Mapping
 from plugsamp.memory import available_bytes
 
 log = logging.getLogger(__name__)
 
-#: Small arrays share a segment of this size.
-CHUNK = 1 << 20
-
-#: From this size huge pages are asked for. Linux gives them to shared memory where the administrator has set
-#: transparent_hugepage/shmem_enabled to "advise"; private memory has them in most places, which is why a
-#: chain whose tables are large takes some more CPU time in workers than without.
-LARGE = 4 << 20
+#: Small arrays share a segment of this size, a large page in most places.
+CHUNK = 2 << 20
 
 #: Memory that is left to everything else.
 SPARE = 64 << 20
@@ -48,7 +42,7 @@ class Place:
     strides: tuple | None = None
 
 
-class Segment:
+class Segment(Mapping):
     """Memory that is mapped by every process that has its descriptor.
 
     Attributes
@@ -57,18 +51,11 @@ class Segment:
     """
 
     def __init__(self, descriptor: int, size: int):
-        self.descriptor, self.size = descriptor, size
-        try:
-            self._map = mmap.mmap(descriptor, size)
-        except OSError as error:
-            raise MemoryError(f"cannot map {size:,} bytes of shared memory: {error.strerror}") from error
-        if size >= LARGE and hasattr(mmap, "MADV_HUGEPAGE"):
-            with contextlib.suppress(OSError):  # not of this memory, or not in this kernel
-                self._map.madvise(mmap.MADV_HUGEPAGE)
-        self.address = np.frombuffer(self._map, np.uint8).ctypes.data
+        self.descriptor = descriptor
+        super().__init__(descriptor, size)
 
-    def view(self, place: Place) -> np.ndarray:
-        return np.ndarray(place.shape, place.dtype, self._map, place.offset, place.strides)
+    def at(self, place: Place) -> np.ndarray:
+        return self.view(place.offset, place.shape, place.dtype, place.strides)
 
     def __del__(self):
         os.close(self.descriptor)
@@ -96,7 +83,7 @@ class SharedArena(Arena):
         self.segments: list[Segment] = []
         self.places: dict[str, Place] = {}
         self._starts: list[tuple[int, int]] = []  # address and number of each segment, ascending
-        self._chunk, self._used = -1, CHUNK
+        self._last, self._used, self._end = -1, 0, 0  # the segment that has room, from where to where
         self._left = None  # bytes of memory that may still be asked for
 
     @property
@@ -118,15 +105,28 @@ class SharedArena(Arena):
     def _make(self, name: str, shape, dtype: np.dtype, touched: float) -> np.ndarray:
         size = -(-max(n_bytes(shape, dtype), 1) // LINE) * LINE
         shape = tuple(np.atleast_1d(shape).tolist())
-        if size > CHUNK // 4:
+        if touched < 1.0:
             place = Place(self._segment(size, touched), 0, shape, dtype)
         else:
-            if self._used + size > CHUNK:
-                self._chunk, self._used = self._segment(CHUNK, 1.0), 0
-            place = Place(self._chunk, self._used, shape, dtype)
-            self._used += size
+            place = Place(*self._room(size), shape, dtype)
         self.places[name] = place
-        return self.segments[place.segment].view(place)
+        return self.segments[place.segment].at(place)
+
+    def _room(self, size: int) -> tuple[int, int]:
+        """Where `size` bytes may stand: behind what is there, or in a segment of their own."""
+        if self._used + size <= self._end:
+            self._used += size
+            return self._last, self._used - size
+        whole = -(-size // CHUNK) * CHUNK
+        number = self._segment(whole, 1.0)
+        if whole - size > self._end - self._used:
+            self._last, self._used, self._end = number, size, whole
+        return number, 0
+
+    def gather(self) -> None:
+        """Have what is in use by now in large pages, where the system can."""
+        for segment in self.segments:
+            segment.gather()
 
     def _segment(self, size: int, touched: float) -> int:
         number = len(self.segments)
@@ -201,7 +201,7 @@ class AttachedArena(Arena):
         self.places: dict[str, Place] = {}
 
     def at(self, place: Place) -> np.ndarray:
-        return self.segments[place.segment].view(place)
+        return self.segments[place.segment].at(place)
 
     def _make(self, name: str, shape, dtype: np.dtype, touched: float) -> np.ndarray:
         place = self.places.get(name)

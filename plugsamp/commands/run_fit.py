@@ -236,13 +236,7 @@ def _fit(settings, chosen, model, train, folder: Path, resumed) -> Fit | Separat
                 resume=resumed is not None,
             )
         except Interrupted as interrupt:
-            if one:
-                message, resumable = str(interrupt), bool(Generations(folder / CHECKPOINT))
-            else:
-                message, resumable = "interrupted; of every model the last checkpoint stands", True
-            if resumable:
-                message += f"\nplugsamp resume run={folder} goes on from there"
-            raise Interrupted(message, interrupt.signal) from None
+            raise interrupted(interrupt, folder, one) from None
         except ArithmeticError:  # it would come to the same again
             raise
         except Exception as error:
@@ -252,10 +246,28 @@ def _fit(settings, chosen, model, train, folder: Path, resumed) -> Fit | Separat
             raise
 
 
+def interrupted(interrupt: KeyboardInterrupt, folder: Path, one: bool = True) -> Interrupted:
+    """The interrupt of a run with what stands of it and how it goes on; `one`: it is of one chain."""
+    stands = _stands(folder)
+    if one and getattr(interrupt, "sweep", 0):
+        message = str(interrupt)
+    elif not stands:
+        message = "interrupted; there is no checkpoint yet"
+    else:
+        message = f"interrupted; {'' if one else 'of every model '}the last checkpoint stands"
+    if stands:
+        message += f"\nplugsamp resume run={folder} goes on from there"
+    return Interrupted(message, getattr(interrupt, "signal", 2))
+
+
+def _stands(folder: Path) -> bool:
+    """Whether there is a checkpoint."""
+    return any(Generations(path) for path in (folder / CHECKPOINT, *folder.glob(f"{CHECKPOINT}/model-*")))
+
+
 def _tell_what_stands(folder: Path) -> None:
     """Say how a run that has failed can go on."""
-    found = [Generations(path) for path in (folder / CHECKPOINT, *folder.glob(f"{CHECKPOINT}/model-*"))]
-    if any(found):
+    if _stands(folder):
         log.error(
             "the run has failed; plugsamp resume run=%s goes on from its last checkpoint once the cause is "
             "put right", folder,

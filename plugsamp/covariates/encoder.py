@@ -140,9 +140,7 @@ class Encoder:
             )
         return cls(
             tuple(Numeric(**part) for part in content["numeric"]),
-            tuple(
-                Categories(**{**part, "values": tuple(part["values"])}) for part in content["categorical"]
-            ),
+            tuple(Categories(**{**part, "values": tuple(part["values"])}) for part in content["categorical"]),
             words,
         )
 

@@ -26,7 +26,7 @@ cdef struct Work:
     float* coefficient      # (n_dk + alpha_k) / (n_k + beta_bar); 0 for the padding
     float* w                # weights of one token, by cell
     double sum              # of the coefficients
-    int32_t* met            # the document's topics, those that it has left too
+    int32_t* met            # the document's topics, those that it has left too, and room for one
     int n_met
     int32_t* stamp          # the document that met a topic last
     const float* alpha
@@ -56,13 +56,12 @@ cdef inline void shift(Work* q, int k, int by, int32_t stamp) noexcept nogil:
 cdef void begin_document(Work* q, const uint16_t* z, Py_ssize_t length, int32_t stamp) noexcept nogil:
     cdef Py_ssize_t i
     cdef int j, k
-    for i in range(length):
+    for i in range(length):     # without a branch, which would be guessed wrong for every other token
         k = z[i]
         q.n[k] += 1
-        if q.stamp[k] != stamp:
-            q.stamp[k] = stamp
-            q.met[q.n_met] = k
-            q.n_met += 1
+        q.met[q.n_met] = k
+        q.n_met += q.stamp[k] != stamp
+        q.stamp[k] = stamp
     for j in range(q.n_met):
         renew(q, q.met[j])
 
@@ -192,7 +191,7 @@ def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t la
     q.n_topics, q.stride, q.bits = n_topics, <int>alpha.shape[0], bits
     q.alpha, q.beta_sum, q.totals = &alpha[0], beta_sum, &topic_totals[0]
     q.n = <int32_t*>room(q.stride, 4, &failed)
-    q.met = <int32_t*>room(q.stride, 4, &failed)
+    q.met = <int32_t*>room(q.stride + 1, 4, &failed)
     q.stamp = <int32_t*>room(q.stride, 4, &failed)
     q.inverse = <float*>room(q.stride, 4, &failed)
     q.coefficient = <float*>room(q.stride + 16, 4, &failed)

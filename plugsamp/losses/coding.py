@@ -66,7 +66,6 @@ class Coding:
             return (f > 0).astype(np.int8)
         return self.restore(f)
 
-
     def choose(self, probabilities: np.ndarray) -> np.ndarray:
         """Labels from probabilities (D, classes): the largest, or those above one half."""
         if self.task == "multilabel":
@@ -111,8 +110,7 @@ def code_real(responses, names=None) -> Coding:
             )
         if not is_number(value) or abs(value) == np.inf:
             raise ValueError(
-                f"this loss is for real responses, and document {row} has {value!r}; "
-                "None and NaN are missing"
+                f"this loss is for real responses, and document {row} has {value!r}; None and NaN are missing"
             )
         y[row, column] = float(value)
     empty = np.flatnonzero(missing.all(axis=0))
@@ -195,7 +193,7 @@ def _code_multilabel(table, names) -> Coding:
         row, column = bad[0]
         raise ValueError(
             f"several response columns are multi-label and must hold 0, 1 or missing; "
-            f"row {row}, column {column} holds {table[row, column:column + 1].tolist()[0]!r}"
+            f"row {row}, column {column} holds {table[row, column : column + 1].tolist()[0]!r}"
         )
     values = np.array(plain, dtype=float).reshape(table.shape)
     y = 2.0 * values - 1.0

@@ -124,6 +124,14 @@ def test_processes_do_what_one_process_does(name, scheme, corpus, small_blocks):
         assert (chain.eta == here.eta).all() and chain.log_joint() == here.log_joint()
 
 
+def test_groups_are_as_many_as_workers_however_many_are_awake(corpus, small_blocks, cores):
+    cores(2)
+    kernel, loss = KERNELS["dense"]
+    here = ps.Chain(corpus, model(loss), kernel, InGroups(5, "rotation"), seed=2).run(2)
+    with ps.Chain(corpus, model(loss), kernel, Processes(5), seed=2) as chain:
+        assert (chain.run(2).z == here.z).all() and len(chain.phases.division) == 5
+
+
 def test_what_is_only_in_another_group_changes_nothing_but_totals(corpus, small_blocks):
     """A group's first turn is the exact kernel on its own tokens of its own words."""
     chain = ps.Chain(corpus.with_responses(None), model("none"), Dense(), InGroups(2), seed=0).run(2)

@@ -135,6 +135,16 @@ def test_a_killed_nursery_ends_the_run(make):
     assert gone_within(PATIENCE)
 
 
+def test_a_nursery_that_cannot_start_ends_by_itself(make, tmp_path, monkeypatch, capfd):
+    (tmp_path / "threadpoolctl.py").write_text("raise RuntimeError('an installation that is broken')")
+    import threadpoolctl  # noqa: F401 - this process has it already
+
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(WorkerDied, match="that worker processes are forked from ended with exit code 1"):
+        make().run(1)
+    assert "an installation that is broken" in capfd.readouterr().err
+
+
 def test_an_exception_in_a_plugin(make):
     chain = make("fail")
     with pytest.raises(KeyError, match="no such thing") as info:

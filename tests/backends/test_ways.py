@@ -157,6 +157,24 @@ def test_many_workers_for_few_pieces():
         assert len(relatives()) == 10
 
 
+def test_workers_beyond_the_cores_sleep(monkeypatch, cores):
+    cores(2)
+    told, tell = [], crew.Crew.tell
+
+    def telling(self, message, n, *rest):
+        told.append((message[0], n))
+        return tell(self, message, n, *rest)
+
+    monkeypatch.setattr(crew.Crew, "tell", telling)
+    corpus = ps.Corpus.from_counts(COUNTS, responses=["a", "b"] * 30)
+    given = corpus, ps.Model(5, loss="hinge"), ps.kernels.Dense("partial")
+    with ps.Chain(*given, backend=ps.backends.Processes(workers=5)) as chain:
+        np.testing.assert_array_equal(chain.run(2).eta, ps.Chain(*given).run(2).eta)
+        assert len(chain.work.pids) == 5
+        assert str(chain.work).startswith("5 worker processes, 2 at a time, ")
+    assert ("start", 5) in told and {n for what, n in told if what == "run"} <= {1, 2}
+
+
 def test_short_memory_means_files(monkeypatch, caplog, tmp_path):
     monkeypatch.setattr(shared, "available_bytes", lambda: 100 << 20)
     monkeypatch.setattr(shared.tempfile, "gettempdir", lambda: str(tmp_path))

@@ -17,7 +17,7 @@ from plugsamp.cli import main
 from plugsamp.testing.processes import until
 
 OUTCOME = ("predictions.csv", "weights.csv", "topics.csv", "topics.txt", "config.yaml")
-SLOW = ["n_topics=9", "sweeps=400", "corpus.path=d.jsonl", "checkpoint.sweeps=15"]
+SLOW = ["n_topics=9", "sweeps=200", "corpus.path=d.jsonl", "checkpoint.sweeps=15"]
 
 
 @pytest.fixture
@@ -79,8 +79,17 @@ CONFIGURATIONS = [
 ]
 
 
-@pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-@pytest.mark.parametrize("options", CONFIGURATIONS, ids=lambda options: options[0])
+SIGNALS = [(signal.SIGINT, 130), (signal.SIGTERM, 143)]
+
+
+@pytest.mark.parametrize(
+    "options, number, code",
+    [
+        pytest.param(options, *SIGNALS[j], marks=[pytest.mark.slow] * ((i + j) % 2), id=f"{options[0]}-{j}")
+        for i, options in enumerate(CONFIGURATIONS)
+        for j in range(2)
+    ],
+)
 def test_an_interrupted_run_ends_as_one_that_was_not(
     documents, options, number, code, run, said, monkeypatch
 ):
@@ -99,7 +108,22 @@ def test_an_interrupted_run_ends_as_one_that_was_not(
     assert_same(documents / "run", documents / "stopped")
 
 
-@pytest.mark.parametrize("scheme", ["ovr", "ovo"])
+@pytest.mark.parametrize("during", ["fitting.warm", "commands.run_fit.run"])
+def test_an_interrupt_before_there_is_a_checkpoint_says_so(during, documents, run, said, monkeypatch):
+    def interrupted(*_):
+        os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(f"plugsamp.{during}", interrupted)
+    assert run("corpus.path=d.jsonl") == 130
+    err = said()
+    assert err.strip().endswith("plugsamp fit: interrupted; there is no checkpoint yet")
+    assert "Traceback" not in err
+    monkeypatch.undo()
+    os.chdir(documents)
+    assert run("corpus.path=d.jsonl", "sweeps=2") == 0  # in the same folder
+
+
+@pytest.mark.parametrize("scheme", ["ovr", pytest.param("ovo", marks=pytest.mark.slow)])
 def test_separate_models(documents, scheme, whole, run, monkeypatch):
     options = [f"multiclass={scheme}", "kernel=dense"]
     folder = whole(*options)
@@ -130,7 +154,7 @@ def test_more_sweeps(documents, whole, run):
     assert len(list((documents / "run/checkpoint").iterdir())) == 1
 
 
-def test_killed_while_it_is_evaluated(documents, whole, run, monkeypatch):
+def test_killed_while_it_is_evaluated(documents, whole, run, said, monkeypatch):
     """Everything has been sampled: nothing is, again."""
     folder = whole()
 
@@ -140,6 +164,7 @@ def test_killed_while_it_is_evaluated(documents, whole, run, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr("plugsamp.commands.run_fit.evaluate", killed)
         assert run("corpus.path=d.jsonl") == 130
+    assert "interrupted; the last checkpoint stands\nplugsamp resume run=" in said()
     monkeypatch.setattr("plugsamp.chain.Chain._one_sweep", killed)
     assert main(["resume", "run=run"]) == 0
     assert_same(folder, documents / "run")
@@ -190,33 +215,33 @@ def done(documents, run):
     return documents / "run"
 
 
-@pytest.mark.parametrize(
-    "arguments, why",
-    [
-        ([], "which run? plugsamp resume run=FOLDER"),
-        (["run=nowhere"], "there is no folder nowhere"),
-        (["run=."], ". is not a run folder: it has no config.yaml"),
-        (["run=run"], "is done; with more sweeps than 8 it goes on (sweeps=...)"),
-        (["run=run", "sweeps=8"], "is done; with more sweeps than 8"),
-        (["run=run", "sweeps=7"], "the run has done 8 sweeps already"),
-        (["run=run", "sweeps=no"], "sweeps must be a whole number"),
-        (["run=run", "n_topics=4", "sweeps=9"], "n_topics cannot change when a run goes on; only sweeps, "),
-        (["run=run", "loss.cost=4", "sweeps=9"], "loss.cost cannot change when a run goes on"),
-        (["run=run", "+seed=4", "sweeps=9"], "cannot change when a run goes on"),
-        (["run=run", "backend=no", "sweeps=9"], "no backend named 'no'"),
-        (["run=run", "hydra.run.dir=x"], "hydra.run.dir cannot change"),
-    ],
-)
-def test_what_cannot_be_is_said(done, arguments, why, said):
-    before = {path: path.stat().st_mtime_ns for path in done.rglob("*") if path.suffix != ".log"}
-    assert main(["resume", *arguments]) == 2
-    err = said()
-    assert why in err and "Traceback" not in err
-    after = {path: path.stat().st_mtime_ns for path in done.rglob("*") if path.suffix != ".log"}
-    assert {k: v for k, v in after.items() if k.parent != done or k.is_file()} == {
-        k: v for k, v in before.items() if k.parent != done or k.is_file()
-    }
-    assert not (done.parent / "nowhere").exists()
+REFUSED = [
+    ([], "which run? plugsamp resume run=FOLDER"),
+    (["run=nowhere"], "there is no folder nowhere"),
+    (["run=."], ". is not a run folder: it has no config.yaml"),
+    (["run=run"], "is done; with more sweeps than 8 it goes on (sweeps=...)"),
+    (["run=run", "sweeps=8"], "is done; with more sweeps than 8"),
+    (["run=run", "sweeps=7"], "the run has done 8 sweeps already"),
+    (["run=run", "sweeps=no"], "sweeps must be a whole number"),
+    (["run=run", "n_topics=4", "sweeps=9"], "n_topics cannot change when a run goes on; only sweeps, "),
+    (["run=run", "loss.cost=4", "sweeps=9"], "loss.cost cannot change when a run goes on"),
+    (["run=run", "+seed=4", "sweeps=9"], "cannot change when a run goes on"),
+    (["run=run", "backend=no", "sweeps=9"], "no backend named 'no'"),
+    (["run=run", "hydra.run.dir=x"], "hydra.run.dir cannot change"),
+]
+
+
+def test_what_cannot_be_is_said(done, said):
+    for arguments, why in REFUSED:
+        before = {path: path.stat().st_mtime_ns for path in done.rglob("*") if path.suffix != ".log"}
+        assert main(["resume", *arguments]) == 2
+        err = said()
+        assert why in err and "Traceback" not in err
+        after = {path: path.stat().st_mtime_ns for path in done.rglob("*") if path.suffix != ".log"}
+        assert {k: v for k, v in after.items() if k.parent != done or k.is_file()} == {
+            k: v for k, v in before.items() if k.parent != done or k.is_file()
+        }
+        assert not (done.parent / "nowhere").exists()
 
 
 def test_no_checkpoint(documents, run, said):
