@@ -23,7 +23,6 @@ from plugsamp.commands.command import Command
 from plugsamp.commands.settings import checked, settings_of
 from plugsamp.concentration import Concentration
 from plugsamp.covariates.options import Covariates
-from plugsamp.errors import Interrupted
 from plugsamp.runfolder import CHECKPOINT, CONFIG, clean_up, holds_run, write_text
 from plugsamp.second_step import SecondStep
 from plugsamp.starts import Start
@@ -240,9 +239,9 @@ def _run(config: DictConfig, folder: Path, resumed: Callable[[], None] | None) -
         warnings.showwarning = lambda message, *rest, **more: log.warning("%s", message)
         try:
             metrics = run_fit.run(settings, chosen, model, folder, go_on if resumed is not None else None)
-        except Interrupted:
-            raise
-        except KeyboardInterrupt as interrupt:  # while the corpus is read, or what was fitted written
+        except KeyboardInterrupt as interrupt:
+            if str(interrupt) not in ("", "interrupted"):  # it says what stands
+                raise
             raise run_fit.interrupted(interrupt, folder) from None
     value = metrics_by_name.value(metrics, settings.metric)
     if value is None:
