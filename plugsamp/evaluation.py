@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from plugsamp import metrics
+from plugsamp.matching import responses_for
 from plugsamp.perplexity import document_completion
 from plugsamp.prediction import Prediction
 
@@ -19,7 +20,7 @@ class Evaluation:
     ----------
     prediction : Prediction
     truth : ndarray or None
-        The responses of the corpus.
+        The responses of the corpus, in the order of the model's (`plugsamp.matching`).
     measures : dict
         See `plugsamp.metrics.evaluate`; empty where there is nothing to compare.
     main_name : str or None
@@ -72,9 +73,10 @@ def evaluate(predictor, corpus, held_out: bool = False) -> Evaluation:
         (`plugsamp.perplexity.document_completion`): ``log_likelihood``, of a token, and ``perplexity``.
     """
     prediction = predictor.predict(corpus)
+    truth = responses_for(prediction.coding, corpus)
     measured = {}
-    if corpus.responses is not None and prediction.labels is not None:
-        measured = metrics.evaluate(prediction, corpus.responses)
+    if truth is not None and prediction.labels is not None:
+        measured = metrics.evaluate(prediction, truth)
     elif held_out and prediction.labels is None:
         members = getattr(predictor, "members", [predictor])
         found = [document_completion(member, corpus) for member in members]
@@ -88,4 +90,4 @@ def evaluate(predictor, corpus, held_out: bool = False) -> Evaluation:
     main = measured.pop("main", None)
     if measured.get(main) is None:
         main = None
-    return Evaluation(prediction, corpus.responses, measured, main)
+    return Evaluation(prediction, truth, measured, main)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,8 +10,11 @@ from plugsamp import hydra_source
 from plugsamp.commands.settings import checked
 from plugsamp.corpus import Corpus
 from plugsamp.errors import InputError
+from plugsamp.matching import SEVERAL, responses_for
 from plugsamp.models import load_model
 from plugsamp.readers.base import Wanted
+
+log = logging.getLogger(__name__)
 
 
 @dataclass
@@ -74,12 +78,31 @@ def documents(config, predictor, part: str, need_responses: bool) -> dict[str, C
         raise ValueError(f"part must be auto, all, train or test, not {part!r}")
     reader = hydra_source.object_of("corpus", config.get("corpus"))
     split = reader.for_model(wanted(predictor, need_responses)).read(vocabulary=predictor.vocabulary)
+    train = _matched(split.train, predictor.coding, need_responses)
     if split.test is None:
         if part in ("train", "test"):
             raise ValueError(f"part={part}, and the corpus is not divided; part=all takes all documents")
-        return {"all": split.train}
-    parts = {"train": split.train, "test": split.test}
+        return {"all": train}
+    parts = {"train": train, "test": _matched(split.test, predictor.coding, need_responses)}
     if part == "all":
         return parts
     part = "test" if part == "auto" else part
     return {part: parts[part]}
+
+
+def _matched(corpus: Corpus, coding, need_responses: bool) -> Corpus:
+    """With its responses as the model has them; those that do not fit are left out where none are needed."""
+    try:
+        truth = responses_for(coding, corpus)
+        n_expected = coding.n_outputs if coding.task in SEVERAL else 1
+        if truth is not None and truth.size != n_expected * corpus.n_documents and coding.task != "none":
+            shape = " and ".join(map(str, truth.shape[1:])) or "1"
+            raise ValueError(f"the model predicts {n_expected} responses, and the documents have {shape}")
+    except ValueError as error:
+        if need_responses:
+            raise
+        log.warning("%s; they are left out", error)
+        return corpus.with_responses(None)
+    if truth is corpus.responses:
+        return corpus
+    return corpus.with_responses(truth, coding.output_names)
