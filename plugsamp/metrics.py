@@ -96,9 +96,10 @@ def _classes(prediction, responses) -> dict:
     index = {label: i for i, label in enumerate(prediction.coding.classes.tolist())}
     unseen = sorted({repr(label) for label in true if label not in index})
     if unseen:
-        warnings.warn(
-            f"labels that the model was not fitted with count as wrong: {', '.join(unseen)}", stacklevel=3
-        )
+        told = f"labels that the model was not fitted with count as wrong: {', '.join(unseen)}"
+        if prediction.calibrated and prediction.probabilities is not None:
+            told += f"; log_loss is of the other {sum(label in index for label in true)} documents"
+        warnings.warn(told, stacklevel=3)
     for label in true:
         index.setdefault(label, len(index))
     t, p = [index[label] for label in true], [index[label] for label in predicted]
