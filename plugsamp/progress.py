@@ -83,7 +83,7 @@ class Progress:
         speed = self.n_tokens * self.done / max(self._seconds, 1e-9)
         parts = [f"{quantity(speed)} tok/s", f"log joint {row['log_joint']:.6g}"]
         if row.get("loss") is not None:
-            parts.append(f"loss {row['loss']:.4g}")
+            parts.append(f"loss {row['loss']:z.4g}")
         return "  ".join(parts)
 
 

@@ -113,7 +113,8 @@ def _complete(path, mode: str, **options):
             yield file
         os.replace(temporary, path)
     except OSError as error:
-        error.filename = error.filename or str(path)
+        if error.filename is None or os.fspath(error.filename) == str(temporary):
+            error.filename, error.filename2 = str(path), None
         raise
     finally:
         temporary.unlink(missing_ok=True)

@@ -14,7 +14,7 @@ from plugsamp.by_output import ByOutput, by_output
 from plugsamp.commands import saved
 from plugsamp.commands.command import Command
 from plugsamp.commands.settings import settings_of
-from plugsamp.errors import InputError
+from plugsamp.commands.targets import target
 from plugsamp.evaluation import evaluate
 from plugsamp.runfolder import complete, write_json, write_table
 from plugsamp.summary import clipped, one_line
@@ -23,6 +23,9 @@ log = logging.getLogger(__name__)
 
 #: Outputs and kinds of mistakes on the terminal.
 SHOWN, MISTAKES = 20, 5
+
+#: Tables that are written beside the measures.
+BESIDE = ("scores", "confusion")
 
 
 @dataclass
@@ -45,10 +48,7 @@ def task(config: DictConfig) -> float | None:
     passes = saved.Passes.of(settings.predict)
     with contextlib.chdir(HydraConfig.get().runtime.cwd), warnings.catch_warnings():
         warnings.showwarning = lambda message, *rest, **more: log.warning("%s", message)
-        files = _files(settings.out)
-        taken = [file for file in files.values() if file.exists()]
-        if taken and not settings.overwrite:
-            raise InputError("the file is there already; overwrite=true replaces it", file=taken[0])
+        files = {} if settings.out is None else _files(settings.out, settings.overwrite)
         predictor = saved.load(settings.model, passes, settings.seed)
         parts = saved.documents(config, predictor, settings.part, need_responses=True)
         supervised = predictor.coding.task != "none"
@@ -62,7 +62,7 @@ def task(config: DictConfig) -> float | None:
             measures[name] = {"documents": corpus.n_documents, **found.measures}
             main = found.main
             for measure, value in measures[name].items():
-                shown = f"{value:.4f}" if isinstance(value, float) else value
+                shown = f"{value:z.4f}" if isinstance(value, float) else "-" if value is None else value
                 print(f"{name:6} {measure.replace('_', ' '):24} {shown}")
             if supervised:
                 tables[name] = by_output(found.prediction, corpus.responses)
@@ -71,19 +71,21 @@ def task(config: DictConfig) -> float | None:
             print("\n".join(["", *_shown(name, table, bool(files))]))
         if files:
             write_json(files["json"], measures)
-            for kind, written in _tables(tables).items():
+            found = _tables(tables)
+            for kind in BESIDE:
+                if kind not in found:  # what is there is of the measures that were replaced
+                    files[kind].unlink(missing_ok=True)
+                    continue
                 with complete(files[kind], errors="backslashreplace", newline="") as file:
-                    write_table(file, *written)
+                    write_table(file, *found[kind])
     return main
 
 
-def _files(out: str | None) -> dict[str, Path]:
+def _files(out: str, overwrite: bool) -> dict[str, Path]:
     """The measures as JSON, and beside them the tables."""
-    if out is None:
-        return {}
-    path = Path(out)
+    path = target("out", out, overwrite)
     stem = path.name.removesuffix(".json")
-    beside = {kind: path.with_name(f"{stem}.{kind}.csv") for kind in ("scores", "confusion")}
+    beside = {kind: target("out", path.with_name(f"{stem}.{kind}.csv"), overwrite) for kind in BESIDE}
     return {"json": path, **beside}
 
 
@@ -100,13 +102,16 @@ def _tables(tables: dict[str, ByOutput]) -> dict[str, tuple[list, list]]:
     }
     if first.confusion:
         # Labels that only one part has have a column in the other too.
-        columns = list(dict.fromkeys(c for table in tables.values() for c in table.confusion_columns))
-        rows = [
-            [part, *(dict(zip(table.confusion_columns, row, strict=True)).get(c, 0) for c in columns)]
-            for part, table in tables.items()
-            for row in table.confusion
-        ]
-        found["confusion"] = (["part", *columns], rows)
+        names = list(dict.fromkeys(c for table in tables.values() for c in table.confusion_columns[1:]))
+        rows = []
+        for part, table in tables.items():
+            for name, *row in table.confusion:
+                counts = dict(zip(table.confusion_columns[1:], row, strict=True))
+                rows.append([part, name, *(counts.get(c, 0) for c in names)])
+        owner = first.confusion_columns[0]
+        if owner == "true":  # a class may be called what a column is
+            names = [f"predicted {name}" for name in names]
+        found["confusion"] = (["part", owner, *names], rows)
     return found
 
 
@@ -139,7 +144,8 @@ plugsamp evaluate model=FOLDER corpus=FORMAT corpus.path=FILE [OPTION=VALUE ...]
 Predict documents with a saved model and compare with their responses; of a model without responses, the
 held-out log-likelihood of their words. Prints the measures and those of each class, label or response, and
 with out=NAME.json writes them: the measures as JSON, NAME.scores.csv with precision, recall, F1 and support
-of every class (R2, RMSE and MAE of real responses), and NAME.confusion.csv, a row a true class."""
+of every class (R2, RMSE and MAE of real responses), and NAME.confusion.csv, a row a true class
+and a column "predicted CLASS" of each."""
 
 EXAMPLES = """\
   plugsamp evaluate model=run corpus=jsonl corpus.path=test.jsonl

@@ -7,12 +7,15 @@ import logging
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
+from zipfile import is_zipfile
 
 from omegaconf import DictConfig
 
 from plugsamp.commands.command import Command
 from plugsamp.commands.settings import settings_of
+from plugsamp.commands.targets import target
 from plugsamp.errors import InputError
+from plugsamp.options import shown
 
 log = logging.getLogger(__name__)
 
@@ -36,11 +39,14 @@ def task(config: DictConfig) -> None:
     settings = settings_of(Settings, config)
     if settings.to not in WRITERS:
         raise ValueError(f"to must be {' or '.join(WRITERS)}, not {settings.to!r}")
+    for name, (to, without) in APPLY.items():
+        if settings.to != to and (given := getattr(settings, name)) != without:
+            raise ValueError(
+                f"{name}={shown(given)} is an option of to={to}; to={settings.to} has no use for it"
+            )
     with contextlib.chdir(HydraConfig.get().runtime.cwd), warnings.catch_warnings():
         warnings.showwarning = lambda message, *rest, **more: log.warning("%s", message)
-        out, run = Path(settings.out), Path(settings.run)
-        if out.exists() and not settings.overwrite:
-            raise InputError("the file is there already; overwrite=true replaces it", file=out)
+        out, run = target("out", settings.out, settings.overwrite), Path(settings.run)
         if not run.exists():
             raise InputError("there is no such folder", file=run)
         WRITERS[settings.to](settings, run, out)
@@ -50,6 +56,9 @@ def task(config: DictConfig) -> None:
 def _netcdf(settings: Settings, run: Path, out: Path) -> None:
     from plugsamp.exchange import write_netcdf
 
+    if run.is_file():
+        what = "a model in one file" if is_zipfile(run) else "a file"
+        raise InputError(f"this is {what}, and no run: chains are in a run's folder", file=run)
     try:
         write_netcdf(run, out, draws=settings.draws, aligned=settings.aligned)
     except ImportError as error:
@@ -64,6 +73,9 @@ def _model(settings: Settings, run: Path, out: Path) -> None:
 
 
 WRITERS = {"netcdf": _netcdf, "model": _model}
+
+#: Options of one of them: of which, and the value that asks for nothing.
+APPLY = {"aligned": ("netcdf", False), "draws": ("netcdf", None), "eta": ("model", "draws")}
 
 USAGE = """\
 plugsamp export run=FOLDER to=netcdf|model out=FILE [OPTION=VALUE ...]

@@ -15,6 +15,7 @@ from plugsamp.commands import saved
 from plugsamp.commands.command import Command
 from plugsamp.commands.resume import working_folder
 from plugsamp.commands.settings import settings_of
+from plugsamp.commands.targets import target
 from plugsamp.errors import InputError
 from plugsamp.models import load_model
 
@@ -29,6 +30,7 @@ class Settings:
     documents: list[str]
     names: str | None
     out: str | None
+    overwrite: bool
     data_dir: str
 
 
@@ -42,6 +44,8 @@ def task(config: DictConfig) -> None:
     with contextlib.chdir(HydraConfig.get().runtime.cwd), warnings.catch_warnings():
         warnings.showwarning = lambda message, *rest, **more: log.warning("%s", message)
         run = folder.read(Path(settings.run))
+        own = Path(settings.run) / "report.html"
+        out = target("out", own if settings.out is None else settings.out, settings.overwrite, own)
         predictor = None
         if (Path(settings.run) / "model").is_dir():
             predictor = load_model(Path(settings.run) / "model")
@@ -53,7 +57,7 @@ def task(config: DictConfig) -> None:
                 "documents=... needs the corpus; say where it is: corpus=FORMAT corpus.path=FILE"
             )
         out = report.write(
-            settings.run, settings.out, predictor=predictor, train=train, test=test,
+            settings.run, out, predictor=predictor, train=train, test=test,
             documents=settings.documents, names=settings.names,
         )  # fmt: skip
         print(f"report: {out}")

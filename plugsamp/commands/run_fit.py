@@ -387,5 +387,5 @@ def outcome(result: Fit | SeparateFit, trained, tested, metrics: Mapping) -> lis
 
 
 def _numbers(measures: Mapping) -> str:
-    shown = [f"{k.replace('_', ' ')} {v:.3f}" for k, v in measures.items() if isinstance(v, float)]
+    shown = [f"{k.replace('_', ' ')} {v:z.3f}" for k, v in measures.items() if isinstance(v, float)]
     return ", ".join([*shown, f"{measures['n_scored']:,} scored"])

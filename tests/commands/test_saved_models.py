@@ -112,13 +112,52 @@ def test_evaluation_class_by_class(fitted, capsys):
         assert float(scores["test", c]["recall"]) == right / sum(t == c for t, _ in pairs)
         assert int(scores["train", c]["support"]) == 6
         for other in ("food", "music", "space"):
-            assert int(confusion["test", c][other]) == pairs.count((c, other))
+            assert int(confusion["test", c][f"predicted {other}"]) == pairs.count((c, other))
     assert predict("corpus.path=docs.jsonl", "out=m.json", command="evaluate") == 2
     (fitted / "m.json").unlink()  # the tables are kept as well
     assert predict("corpus.path=docs.jsonl", "out=m.json", command="evaluate") == 2
     assert "m.scores.csv: the file is there already" in capsys.readouterr().err
     assert predict("corpus.path=docs.jsonl", "out=m.json", "overwrite=true", command="evaluate") == 0
     assert (fitted / "m.scores.csv").read_text().count("\n") == 4
+
+
+def test_classes_that_are_called_what_a_column_is(at, write_documents, run):
+    called = {"space": "true", "food": "part", "music": "class"}
+    write_documents(at / "docs.jsonl", label=called.get)
+    assert run("corpus.path=docs.jsonl") == 0
+    assert predict("corpus.path=docs.jsonl", "part=all", "out=m.json", command="evaluate") == 0
+    with open("run/predictions.csv", newline="") as file:
+        pairs = [(row["true"], row["predicted"]) for row in csv.DictReader(file)]
+    with open("m.confusion.csv", newline="") as file:
+        header, *rows = csv.reader(file)
+    assert header == ["part", "true", "predicted class", "predicted part", "predicted true"]
+    classes = [name.removeprefix("predicted ") for name in header[2:]]
+    assert [row[:2] for row in rows] == [[part, c] for part in ("train", "test") for c in classes]
+    for _, true, *counts in rows[3:]:
+        assert counts == [str(pairs.count((true, c))) for c in classes]
+
+
+def test_tables_of_the_measures_that_were_replaced_go_too(at, write_documents, run):
+    write_documents(at / "docs.jsonl")
+    assert run("corpus.path=docs.jsonl", "loss=none") == 0
+    for name in ("m.scores.csv", "m.confusion.csv", "m.other.csv"):
+        (at / name).write_text("of another run\n")
+    assert predict("corpus.path=docs.jsonl", "out=m.json", command="evaluate") == 2
+    assert (at / "m.scores.csv").exists()
+    assert predict("corpus.path=docs.jsonl", "out=m.json", "overwrite=true", command="evaluate") == 0
+    assert sorted(p.name for p in at.glob("m.*")) == ["m.json", "m.other.csv"]
+
+
+def test_a_measure_that_there_is_not_is_a_dash(at, write_documents, run, capsys):
+    rng = iter(range(1000))
+    write_documents(at / "docs.jsonl", label=lambda name: next(rng) % 5 + 0.5)
+    assert run("corpus.path=docs.jsonl", "loss=gaussian") == 0
+    (at / "one.jsonl").write_text(json.dumps({"label": 1.5, "text": "orbit moon"}) + "\n")
+    capsys.readouterr()
+    assert predict("corpus.path=one.jsonl", command="evaluate") == 0
+    out = capsys.readouterr().out
+    line = next(line for line in out.splitlines() if line.split()[1:2] == ["r2"])
+    assert line.split()[-1] == "-" and "None" not in out
 
 
 def test_a_model_without_responses_is_scored_by_its_words(at, write_documents, run, capsys):
