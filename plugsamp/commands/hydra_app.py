@@ -82,12 +82,15 @@ def run(
 
 def _run(command: str, task, arguments: list[str], config_name: str, sweep: Sweep | None) -> int:
     failure: list[BaseException] = []
+    gone: list[BrokenPipeError] = []  # the reader of the output
     keep = wants_traceback()
     jobs = 0  # in this process: launchers may run them in others
 
     def job(config: DictConfig):
         nonlocal jobs
         jobs += 1
+        if gone:
+            return None
         sweeping = HydraConfig.get().mode == RunMode.MULTIRUN
         try:
             if not (sweeping and sweep is not None):
@@ -95,8 +98,11 @@ def _run(command: str, task, arguments: list[str], config_name: str, sweep: Swee
             _label_console(f"#{HydraConfig.get().job.num} ")
             with sweep.job():
                 return task(config)
-        except BrokenPipeError:
-            raise
+        except BrokenPipeError as error:
+            if sweeping and sweep is not None:
+                raise
+            gone.append(error)  # Hydra would call it an error of the job
+            return None
         except Exception as error:
             mistake = isinstance(error, USER_ERRORS)
             if sweeping and (mistake or sweep is not None):
@@ -118,8 +124,10 @@ def _run(command: str, task, arguments: list[str], config_name: str, sweep: Swee
         os.environ["HYDRA_FULL_ERROR"] = "1"  # so that errors reach us, not Hydra's printer
         with hydra_source.registered(), awaiting(sweep):
             app()
-            if not jobs and _sweeps(arguments) and _empty(arguments):
-                failure.append(ValueError("the sweep has no run: a glob(...) in it matches no choice"))
+            if gone:
+                raise gone[0]
+            if not jobs and _sweeps(arguments) and (empty := _empty(arguments)):
+                failure.append(ValueError(empty))
     except BrokenPipeError:
         raise
     except Completed:
@@ -239,8 +247,8 @@ def _sweeps(arguments: list[str]) -> bool:
     return bool(asked & {"-m", "--multirun"}) and not asked & {"--version", "--hydra-help"}
 
 
-def _empty(arguments: list[str]) -> bool:
-    """Whether one of the arguments of a sweep stands for no value at all."""
+def _empty(arguments: list[str]) -> str | None:
+    """What to say where one of the arguments of a sweep stands for no value at all."""
     from hydra.core.global_hydra import GlobalHydra
     from hydra.core.override_parser.overrides_parser import OverridesParser
 
@@ -249,8 +257,11 @@ def _empty(arguments: list[str]) -> bool:
     with hydra.initialize_config_module("plugsamp.conf", **options):
         parser = OverridesParser.create(GlobalHydra.instance().config_loader())
         overrides = parser.parse_overrides([a for a in arguments if "=" in a and not a.startswith("-")])
-        swept = [o for o in overrides if o.is_sweep_override()]
-        return any(next(iter(o.sweep_string_iterator()), None) is None for o in swept)
+        for one in (o for o in overrides if o.is_sweep_override()):
+            if next(iter(one.sweep_string_iterator()), None) is None:
+                why = "is an empty range" if one.is_range_sweep() else "matches no choice"
+                return f"the sweep has no run: {one.input_line} {why}"
+    return None
 
 
 def _no_choice(argument: str) -> bool:

@@ -168,7 +168,11 @@ def test_numbers_that_leave_their_range_are_a_message(at, monkeypatch, write_doc
 def test_a_sweep_without_runs_is_a_mistake(at, write_documents, fast, run, said):
     write_documents(at / "d.jsonl")
     assert main(["fit", "-m", *fast, "corpus.path=d.jsonl", "loss=glob(x*)", "hydra.sweep.dir=sweep"]) == 2
-    assert "the sweep has no run" in said()
+    assert "the sweep has no run: loss=glob(x*) matches no choice" in said()
+    assert (
+        main(["fit", "-m", *fast, "corpus.path=d.jsonl", "n_topics=range(3,3)", "hydra.sweep.dir=sweep"]) == 2
+    )
+    assert "the sweep has no run: n_topics=range(3,3) is an empty range" in said()
 
 
 def test_runs_in_other_processes_are_runs_of_the_sweep(at, write_documents, fast, said, monkeypatch):

@@ -47,6 +47,12 @@ def test_a_reader_that_leaves_is_no_mistake(at, command, reader, write_documents
         assert (at / "run/metrics.json").exists() and (at / "run/topics.txt").exists()
 
 
+def test_a_reader_that_leaves_in_the_middle_is_no_mistake(at):
+    """More than is kept back, so that the command itself finds the pipe broken."""
+    code, err = shell("p cite format=bibtex | true; exit ${PIPESTATUS[0]}", at)
+    assert code == 0 and err == ""
+
+
 @pytest.mark.parametrize("closed", [">&-", ">&- 2>&-", "<&- >/dev/null"])
 def test_closed_streams_do_not_stop_a_run(at, closed, write_documents, fast, run):
     write_documents(at / "d.jsonl")
