@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,8 +11,9 @@ from omegaconf import DictConfig
 
 from plugsamp.commands.command import Command
 from plugsamp.commands.settings import settings_of
+from plugsamp.commands.targets import target
 from plugsamp.sweeps.table import NAME, sweep_table
-from plugsamp.sweeps.text import described
+from plugsamp.sweeps.text import described, lacking
 
 
 @dataclass
@@ -21,6 +23,7 @@ class Settings:
     folder: str
     metric: str
     out: str | None
+    overwrite: bool
     figure: str | None
     x: str | None
     by: str | list[str] | None
@@ -33,19 +36,27 @@ def task(config: DictConfig) -> None:
     with contextlib.chdir(HydraConfig.get().runtime.cwd):
         folder = Path(settings.folder)
         table = sweep_table(folder, settings.metric)
+        path = figure = None
+        if settings.out != "-":
+            own = folder / NAME
+            path = target("out", own if settings.out is None else settings.out, settings.overwrite, own)
         if settings.figure is not None:  # what is wrong with it is said before anything is written
-            from plugsamp.sweeps.figure import draw
+            from plugsamp.sweeps.figure import draw, named
 
+            figure = target("figure", named(settings.figure), settings.overwrite)
+            if path is not None and figure.resolve() == path.resolve():
+                raise ValueError(f"out and figure are the same file, {figure}")
             by = [settings.by] if isinstance(settings.by, str) else settings.by
-            draw(table, settings.figure, settings.x, by)
-        if settings.out == "-":
+            draw(table, figure, settings.x, by)
+        if path is None:
             print(table.csv(), end="")
+            if (what := lacking(table)) is not None:
+                print(f"plugsamp sweep: {what}", file=sys.stderr)
             return
-        path = folder / NAME if settings.out is None else Path(settings.out)
         table.write(path)
         print(f"{described(table)}\n\ntable: {path}")
-        if settings.figure is not None:
-            print(f"figure: {settings.figure}")
+        if figure is not None:
+            print(f"figure: {figure}")
 
 
 USAGE = """\

@@ -14,6 +14,7 @@ import signal
 import threading
 import time
 import uuid
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,9 +26,9 @@ from omegaconf import DictConfig, OmegaConf
 
 from plugsamp import cores
 from plugsamp.errors import Interrupted
-from plugsamp.runfolder import write_json
+from plugsamp.runfolder import holds_run, write_json
 from plugsamp.sweeps import metric as metrics_by_name
-from plugsamp.sweeps.status import DONE, KILLED, RUNNING, read, status_of
+from plugsamp.sweeps.status import DONE, KILLED, RUNNING, STATUS, read, status_of
 from plugsamp.sweeps.table import NAME, NOT_STARTED, PLAN, SweepTable, jobs_of
 
 log = logging.getLogger(__name__)
@@ -69,6 +70,8 @@ class Sweep:
         Whether the launcher has ended before its jobs.
     postponing : bool
         Whether jobs that were killed wait until all others have had their turn.
+    told : bool
+        Whether it was said that a job is there twice.
     """
 
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
@@ -83,6 +86,7 @@ class Sweep:
     options: list[str] = field(default_factory=list)
     broken: bool = False
     postponing: bool = False
+    told: bool = False
 
     def rounds(self, once: Callable[[], int], tell: Callable[[str], None]) -> int:
         """Do the sweep; once more where the launcher has broken off, as long as that gets further.
@@ -168,15 +172,28 @@ class Sweep:
         hydra = config.hydra
         self.metric = str(config.get("metric") or metrics_by_name.MAIN)
         higher = metrics_by_name.higher_is_better(self.metric)
-        self.folder = os.path.abspath(str(hydra.sweep.dir))
+        folder = os.path.abspath(str(hydra.sweep.dir))
+        below = OmegaConf.to_container(hydra.sweep, resolve=False).get("subdir") not in (None, "", ".")
+        if below and (holds_run(Path(folder)) or (Path(folder) / STATUS).exists()):
+            raise ValueError(
+                f"{hydra.sweep.dir} is the folder of one run, and not for those of a sweep; choose another "
+                "hydra.sweep.dir"
+            )
         self.lenient = _class_of(hydra.sweeper) == "BasicSweeper"
         if self.lenient:
             with contextlib.suppress(Exception):  # whatever is wrong with them, the sweeper will say it
                 self.planned = planned_jobs(list(hydra.overrides.task), hydra.sweeper.get("params"))
+        self.folder = folder
         self._direct(hydra, higher)
         self._count(hydra)
         if len(self.options) > known:
             raise Completed
+        if (twice := _copy(self.planned or [])) is not None and not self.told:
+            self.told = True
+            log.warning(
+                "the sweep has %s more than once; what has the same seed too is the same run again, no other "
+                "draw (seed=0,1 runs all with two seeds)", twice,
+            )  # fmt: skip
 
     def _direct(self, hydra: DictConfig, higher: bool) -> None:
         """Have a search go for the better values, and refuse to let it go for the worse ones."""
@@ -280,6 +297,13 @@ def planned_jobs(arguments: list[str], params=None) -> list[tuple[str, ...]]:
         else:
             choices[key] = [f"{key}={override.get_value_element_as_str()}"]
     return list(itertools.product(*choices.values()))
+
+
+def _copy(jobs: list[tuple[str, ...]]) -> str | None:
+    """The options of a job that is there twice, but for those that all have."""
+    same = set(jobs[0]).intersection(*jobs) if jobs else set()
+    twice = next((job for job, n in Counter(jobs).items() if n > 1), None)
+    return None if twice is None else " ".join(o for o in twice if o not in same) or twice[-1]
 
 
 def finish(sweep: Sweep) -> tuple[str | None, int]:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
+from plugsamp.options import shown
 from plugsamp.registry import suggestion
+from plugsamp.runfolder import complete_bytes
 from plugsamp.sweeps import status
+from plugsamp.sweeps.earlier import IMMATERIAL
 from plugsamp.sweeps.table import SweepTable
-from plugsamp.sweeps.text import shown_measures
+from plugsamp.sweeps.text import lacking, shown_measures
 
 #: The option that is averaged over unless it is asked for.
 SEED = "seed"
@@ -23,7 +29,7 @@ class Line:
     ----------
     name : str
     x : list
-        Ascending where they are numbers.
+        Ascending numbers; where one of them is none (null, a list, a name), all as they would be written.
     values : list of list of float
         Of the runs at each of them.
     """
@@ -60,7 +66,7 @@ def lines(
     ValueError
         No run is done, no such option, or several measures that do not go on one axis.
     """
-    rows = [row for row in table.rows if row["status"] == status.DONE]
+    rows = _without_copies(table)
     if not rows:
         raise ValueError("no run is done: there is nothing to draw")
     for name in (*([x] if x else ()), *(by or ())):
@@ -70,34 +76,74 @@ def lines(
     if len(measures) != 1:
         raise ValueError(f"{' and '.join(measures) or 'nothing'} is no one axis: choose one by metric=")
     x = x or _first_numbers(rows, table.varied)
+    numbers = all(_is_number(row[x]) for row in rows)
     if by is None:
         by = [o for o in table.varied if o not in (x, SEED)]
     found: dict[str, dict] = {}
     for row in rows:
         if (value := row[measures[0]]) is not None:
-            name = ", ".join(str(row[o]) if len(by) == 1 else f"{o}={row[o]}" for o in by)
-            found.setdefault(name, {}).setdefault(row[x], []).append(value)
+            name = ", ".join(shown(row[o]) if len(by) == 1 else f"{o}={shown(row[o])}" for o in by)
+            place = row[x] if numbers else shown(row[x])
+            found.setdefault(name, {}).setdefault(place, []).append(value)
     if not found:
-        raise ValueError(f"no run has a {measures[0]}")
+        raise ValueError(lacking(table) or f"no run has {measures[0]}")
     made = []
     for name in sorted(found):
-        places = sorted(
-            found[name], key=lambda v: (isinstance(v, str), v if isinstance(v, str) else float(v))
-        )
+        places = sorted(found[name], key=_order)
         made.append(Line(name, places, [found[name][place] for place in places]))
     return x, measures[0], made
 
 
+def _without_copies(table: SweepTable) -> list[dict]:
+    """The rows of runs that are done; of runs of the same configuration, and seed, one."""
+    rows, seen = [], set()
+    for job, row in zip(table.jobs, table.rows, strict=True):
+        if row["status"] != status.DONE:
+            continue
+        if job.config:
+            material = {k: v for k, v in job.config.items() if k not in IMMATERIAL}
+            key = json.dumps([material, job.metrics.get("main")], sort_keys=True, default=str)
+            if key in seen:
+                continue
+            seen.add(key)
+        rows.append(row)
+    return rows
+
+
+def _order(place) -> tuple:
+    """Numbers ascending, also those that are written beside other values, then the others."""
+    try:
+        number = float(place)
+    except ValueError:
+        number = math.nan
+    return (0, number, "") if math.isfinite(number) else (1, 0.0, str(place))
+
+
+def _is_number(value) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
 def _first_numbers(rows, options: Sequence[str]) -> str:
-    numbers = [o for o in options if o != SEED and all(isinstance(r[o], int | float) for r in rows)]
+    numbers = [o for o in options if o != SEED and all(_is_number(r[o]) for r in rows)]
     others = [o for o in options if o != SEED]
     if not (numbers or others):
         raise ValueError("all runs have the same options but for the seed: there is no axis to draw along")
     return (numbers or others)[0]
 
 
-def draw(table: SweepTable, path, x: str | None = None, by: Sequence[str] | None = None) -> None:
+def named(path) -> Path:
+    """The file that `draw` writes: of a name without an ending a .png."""
+    path = Path(path)
+    return path if path.suffix or not path.name else path.with_name(f"{path.name.rstrip('.')}.png")
+
+
+def draw(table: SweepTable, path, x: str | None = None, by: Sequence[str] | None = None) -> Path:
     """Draw `lines` into a file, by matplotlib: means, with standard deviations as bars.
+
+    Returns
+    -------
+    Path
+        The file, as `named`.
 
     Raises
     ------
@@ -111,13 +157,20 @@ def draw(table: SweepTable, path, x: str | None = None, by: Sequence[str] | None
         raise ValueError("figure= needs matplotlib: pip install 'plugsamp[plots]'") from None
     figure = Figure(figsize=(6.0, 4.0), layout="constrained")
     axes = figure.add_subplot()
+    places = sorted({place for line in made for place in line.x}, key=_order)
+    numbers = all(map(_is_number, places))
     for line in made:
-        axes.errorbar(line.x, line.means, line.spreads, marker="o", capsize=3, label=line.name)
+        x = line.x if numbers else [places.index(place) for place in line.x]
+        axes.errorbar(x, line.means, line.spreads, marker="o", capsize=3, label=line.name)
     axes.set_xlabel(axis)
     axes.set_ylabel(measure.replace("_", " "))
-    places = [place for line in made for place in line.x]
-    if all(isinstance(p, int | float) and p > 0 for p in places) and max(places) >= 20 * min(places):
+    if not numbers:
+        axes.set_xticks(range(len(places)), places)
+    elif min(places) > 0 and max(places) >= 20 * min(places):
         axes.set_xscale("log")
     if len(made) > 1:
         axes.legend(frameon=False)
-    figure.savefig(path, dpi=150)
+    path = named(path)
+    with complete_bytes(path) as file:
+        figure.savefig(file, format=path.suffix[1:].lower(), dpi=150)
+    return path

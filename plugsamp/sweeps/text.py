@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from plugsamp.summary import clipped, one_line
 from plugsamp.sweeps import metric as metrics_by_name
+from plugsamp.sweeps import status as statuses
 from plugsamp.sweeps.table import SweepTable
 
 #: Values of options are cut to so many characters.
@@ -35,7 +36,18 @@ def described(table: SweepTable) -> str:
             what = job.folder or " ".join(f"{o}={_text(row[o])}" for o in table.varied)
             error = (job.error.strip().splitlines() or [""])[0]
             lines.append(f"{one_line(what)}: {clipped(one_line(error), LONGEST)}")
+    if (what := lacking(table)) is not None:
+        lines += ["", what]
     return "\n".join(lines)
+
+
+def lacking(table: SweepTable) -> str | None:
+    """What to say where no run that is done has the metric; None where one has it, or none is done."""
+    done = [job.metrics for job in table.jobs if job.status == statuses.DONE]
+    if not done or any(metrics_by_name.value(one, table.metric) is not None for one in done):
+        return None
+    there = list(dict.fromkeys(name for one in done for name in metrics_by_name.measures(one)))
+    return f"no run has {table.metric}; they have {', '.join(there) or 'no measure'}"
 
 
 def shown_measures(table: SweepTable) -> list[str]:

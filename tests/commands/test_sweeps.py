@@ -153,7 +153,8 @@ def test_a_run_of_another_configuration_is_left_alone(at, sweep, read_csv, said)
 
 def test_the_same_job_twice_in_a_folder_of_its_options(at, sweep, read_csv, said):
     assert sweep("seed=0,0,1", "hydra.sweep.subdir='s${seed}'") == 0
-    assert said().count("done already") == 1
+    err = said()
+    assert err.count("done already") == 1 and err.count("the sweep has seed=0 more than once") == 1
     assert sorted(table(at, read_csv)) == [("s0", "done"), ("s1", "done")]
     assert sweep("seed=0,1,2", "hydra.sweep.subdir='s${seed}'") == 0  # and more of them
     assert sorted(table(at, read_csv)) == [("s0", "done"), ("s1", "done"), ("s2", "done")]
@@ -240,6 +241,51 @@ def test_the_command(at, sweep, capsys, read_csv):
     ):
         assert main(["sweep", *wrong]) == 2
         assert why in capsys.readouterr().err
+
+
+def test_files_that_are_not_theirs_are_left_alone(at, capsys):
+    run = at / "mine" / "0"
+    run.mkdir(parents=True)
+    metrics = {"main": 0.5, "main_name": "test_accuracy", "test": {"accuracy": 0.5}, "seconds": 1.0}
+    (run / "metrics.json").write_text(json.dumps(metrics))
+    (run / "config.yaml").write_text("n_topics: 2\n")
+    (run / "status.json").write_text(json.dumps({"status": "done", "overrides": ["n_topics=2"]}))
+    (at / "mine" / "sweep.csv").write_text("its own\n")
+    for name in ("t.csv", "f.png"):
+        (at / name).write_text("the user's\n")
+    (at / "folder").mkdir()
+    capsys.readouterr()
+    for wrong, why in (
+        ("out=t.csv", "t.csv: the file is there already; overwrite=true replaces it"),
+        ("out=folder", "folder: this is a folder"),
+        ("out=none/t.csv", "none: there is no such folder"),
+        ("out=''", "out is empty"),
+        ("figure=f.png", "f.png: the file is there already"),
+        ("figure=f", "f.png: the file is there already"),
+        ("figure=-", "figure=- stands for standard output"),
+    ):
+        assert main(["sweep", "folder=mine", wrong]) == 2, wrong
+        assert why in capsys.readouterr().err
+    assert (at / "t.csv").read_text() == (at / "f.png").read_text() == "the user's\n"
+    assert (at / "mine" / "sweep.csv").read_text() == "its own\n"
+    assert main(["sweep", "folder=mine", "metric=r2"]) == 0
+    assert "no run has r2; they have test_accuracy\n" in capsys.readouterr().out
+    assert (at / "mine" / "sweep.csv").read_text().startswith("n_topics,")
+    assert main(["sweep", "folder=mine", "metric=r2", "out=-"]) == 0
+    assert "no run has r2" in capsys.readouterr().err
+    assert main(["sweep", "folder=mine", "out=t.csv", "overwrite=true"]) == 0
+    assert (at / "t.csv").read_text().startswith("n_topics,")
+    pytest.importorskip("matplotlib")
+    assert main(["sweep", "folder=mine", "figure=g", "x=n_topics"]) == 0
+    assert "figure: g.png" in capsys.readouterr().out and (at / "g.png").exists()
+
+
+def test_a_run_s_folder_is_no_sweep_s(at, sweep, run, said):
+    run("corpus.path=nowhere.jsonl")  # failed: its status is there
+    before = sorted(p.name for p in (at / "run").iterdir())
+    assert sweep("n_topics=2,3", "hydra.sweep.dir=run") == 2
+    assert "run is the folder of one run" in said()
+    assert sorted(p.name for p in (at / "run").iterdir()) == before
 
 
 def test_a_figure(at, sweep, capsys):

@@ -59,14 +59,40 @@ def test_what_cannot_be_drawn():
     mixed = [job(0.5, "n_topics=1"), job(-7.0, "n_topics=2", name="test_log_likelihood")]
     with pytest.raises(ValueError, match="choose one by metric="):
         lines(SweepTable(mixed))
-    with pytest.raises(ValueError, match="no run has a log_loss"):
+    with pytest.raises(ValueError, match="no run has log_loss; they have test_accuracy"):
         lines(SweepTable([job(0.5, "n_topics=1"), job(0.5, "n_topics=2")], "log_loss"))
 
 
 def test_drawn(table, tmp_path):
     pytest.importorskip("matplotlib")
     for name in ("f.png", "f.svg"):
-        draw(table, tmp_path / name)
+        assert draw(table, tmp_path / name) == tmp_path / name
         assert (tmp_path / name).stat().st_size > 5000
     with pytest.raises(ValueError, match="not supported"):
         draw(table, tmp_path / "f.xyz")
+    assert not list(tmp_path.glob("*f.xyz*"))
+    assert draw(table, tmp_path / "noend") == tmp_path / "noend.png"
+    assert (tmp_path / "noend.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_values_that_are_partly_numbers_are_categories(tmp_path):
+    table = SweepTable(
+        Job(str(i), (f"alpha={value}", f"loss={loss}"), "done", metrics=job(0.1 * i).metrics)
+        for i, (value, loss) in enumerate(
+            [("10", "a"), ("null", "a"), ("[0.1,0.2]", "a"), ("2", "a"), ("10", "b"), ("2", "b")]
+        )
+    )
+    x, _, made = lines(table, "alpha")
+    assert x == "alpha" and [line.name for line in made] == ["a", "b"]
+    assert made[0].x == ["2", "10", "[0.1,0.2]", "null"] and made[1].x == ["2", "10"]
+    assert made[0].means == pytest.approx([0.3, 0.0, 0.2, 0.1])
+    pytest.importorskip("matplotlib")
+    draw(table, tmp_path / "f.svg", "alpha")
+
+
+def test_a_copy_is_no_other_seed():
+    def one(main, seed):
+        config = {"n_topics": 2, "seed": seed, "overwrite": seed == 0}
+        return Job("0", ("n_topics=2",), "done", metrics=job(main).metrics, config=config)
+
+    assert lines(SweepTable([one(0.5, 0), one(0.5, 0), one(0.7, 1)]), "n_topics")[2][0].values == [[0.7, 0.5]]
