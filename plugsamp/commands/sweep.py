@@ -43,6 +43,7 @@ def task(config: DictConfig) -> None:
         if settings.figure is not None:  # what is wrong with it is said before anything is written
             from plugsamp.sweeps.figure import draw, named
 
+            target("figure", settings.figure, overwrite=True)
             figure = target("figure", named(settings.figure), settings.overwrite)
             if path is not None and figure.resolve() == path.resolve():
                 raise ValueError(f"out and figure are the same file, {figure}")

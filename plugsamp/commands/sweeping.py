@@ -71,7 +71,7 @@ class Sweep:
     postponing : bool
         Whether jobs that were killed wait until all others have had their turn.
     told : bool
-        Whether it was said that a job is there twice.
+        Whether jobs that are there twice have been told of.
     """
 
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
@@ -188,8 +188,10 @@ class Sweep:
         self._count(hydra)
         if len(self.options) > known:
             raise Completed
-        if (twice := _copy(self.planned or [])) is not None and not self.told:
-            self.told = True
+        if self.told:
+            return
+        self.told = True
+        if self.planned and (twice := _twice(list(hydra.overrides.task))) is not None:
             log.warning(
                 "the sweep has %s more than once; what has the same seed too is the same run again, no other "
                 "draw (seed=0,1 runs all with two seeds)", twice,
@@ -299,11 +301,15 @@ def planned_jobs(arguments: list[str], params=None) -> list[tuple[str, ...]]:
     return list(itertools.product(*choices.values()))
 
 
-def _copy(jobs: list[tuple[str, ...]]) -> str | None:
-    """The options of a job that is there twice, but for those that all have."""
-    same = set(jobs[0]).intersection(*jobs) if jobs else set()
-    twice = next((job for job, n in Counter(jobs).items() if n > 1), None)
-    return None if twice is None else " ".join(o for o in twice if o not in same) or twice[-1]
+def _twice(arguments: list[str]) -> str | None:
+    """The first value that an argument of a sweep has more than once."""
+    parser = OverridesParser.create(GlobalHydra.instance().config_loader())
+    for override in parser.parse_overrides(arguments):
+        if override.is_sweep_override():
+            value, n = Counter(override.sweep_string_iterator()).most_common(1)[0]
+            if n > 1:
+                return f"{override.get_key_element()}={value}"
+    return None
 
 
 def finish(sweep: Sweep) -> tuple[str | None, int]:

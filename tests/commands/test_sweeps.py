@@ -151,10 +151,10 @@ def test_a_run_of_another_configuration_is_left_alone(at, sweep, read_csv, said)
     assert [row["n_topics"] for row in read_csv(at / "sweep/sweep.csv")] != ["2", "3"]
 
 
-def test_the_same_job_twice_in_a_folder_of_its_options(at, sweep, read_csv, said):
+def test_the_same_job_twice_in_a_folder_of_its_options(at, sweep, read_csv, capsys):
     assert sweep("seed=0,0,1", "hydra.sweep.subdir='s${seed}'") == 0
-    err = said()
-    assert err.count("done already") == 1 and err.count("the sweep has seed=0 more than once") == 1
+    out, err = capsys.readouterr()
+    assert err.count("done already") == 1 and out.count("the sweep has seed=0 more than once") == 1
     assert sorted(table(at, read_csv)) == [("s0", "done"), ("s1", "done")]
     assert sweep("seed=0,1,2", "hydra.sweep.subdir='s${seed}'") == 0  # and more of them
     assert sorted(table(at, read_csv)) == [("s0", "done"), ("s1", "done"), ("s2", "done")]
