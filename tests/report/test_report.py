@@ -196,6 +196,14 @@ def test_a_run_without_its_corpus_keeps_what_it_has(at, capsys):
     assert "Confusion matrix" in text and "documents were not at hand" in " ".join(text.split())
     assert main(["report", "run=run", "documents=[food-2]"]) == 2
     assert "corpus=FORMAT" in capsys.readouterr().err
+    for out, says in (
+        ("less.html", "less.html: the file is there already"),
+        ("none/x", "none: there is no such"),
+    ):
+        assert main(["report", "run=run", f"out={out}"]) == 2
+        assert says in capsys.readouterr().err
+    assert main(["report", "run=run", "out=less.html", "overwrite=true"]) == 0
+    assert main(["report", "run=run", "out=run/report.html"]) == 0  # its own
     options = ["corpus=jsonl", "corpus.path=moved.jsonl", "corpus.min_df=1"]
     assert main(["report", "run=run", *options, "documents=[food-2,space-0]"]) == 0
     text = "".join(read(at / "run" / "report.html").text)
