@@ -26,7 +26,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from plugsamp import cores
 from plugsamp.errors import Interrupted
-from plugsamp.runfolder import holds_run, write_json
+from plugsamp.runfolder import CONFIG, holds_run, write_json
 from plugsamp.sweeps import metric as metrics_by_name
 from plugsamp.sweeps.status import DONE, KILLED, RUNNING, STATUS, read, status_of
 from plugsamp.sweeps.table import NAME, NOT_STARTED, PLAN, SweepTable, jobs_of
@@ -172,9 +172,10 @@ class Sweep:
         hydra = config.hydra
         self.metric = str(config.get("metric") or metrics_by_name.MAIN)
         higher = metrics_by_name.higher_is_better(self.metric)
-        folder = os.path.abspath(str(hydra.sweep.dir))
+        folder = Path(os.path.abspath(str(hydra.sweep.dir)))
         below = OmegaConf.to_container(hydra.sweep, resolve=False).get("subdir") not in (None, "", ".")
-        if below and (holds_run(Path(folder)) or (Path(folder) / STATUS).exists()):
+        one = (folder / STATUS).exists() or ((folder / CONFIG).exists() and holds_run(folder))
+        if below and one:
             raise ValueError(
                 f"{hydra.sweep.dir} is the folder of one run, and not for those of a sweep; choose another "
                 "hydra.sweep.dir"
@@ -183,7 +184,7 @@ class Sweep:
         if self.lenient:
             with contextlib.suppress(Exception):  # whatever is wrong with them, the sweeper will say it
                 self.planned = planned_jobs(list(hydra.overrides.task), hydra.sweeper.get("params"))
-        self.folder = folder
+        self.folder = str(folder)
         self._direct(hydra, higher)
         self._count(hydra)
         if len(self.options) > known:
