@@ -14,7 +14,7 @@ from omegaconf import DictConfig
 from plugsamp.commands import saved
 from plugsamp.commands.command import Command
 from plugsamp.commands.settings import settings_of
-from plugsamp.errors import InputError
+from plugsamp.commands.targets import target
 from plugsamp.evaluation import Evaluation
 from plugsamp.report import names
 from plugsamp.report.members import members_of
@@ -45,9 +45,7 @@ def task(config: DictConfig) -> None:
     passes = saved.Passes.of(settings.predict)
     with contextlib.chdir(HydraConfig.get().runtime.cwd), warnings.catch_warnings():
         warnings.showwarning = lambda message, *rest, **more: log.warning("%s", message)
-        out = None if settings.out == "-" else Path(settings.out)
-        if out is not None and out.exists() and not settings.overwrite:
-            raise InputError("the file is there already; overwrite=true replaces it", file=out)
+        out = None if settings.out == "-" else target("out", settings.out, settings.overwrite)
         predictor = saved.load(settings.model, passes, settings.seed)
         parts = saved.documents(config, predictor, settings.part, need_responses=False)
         named = _topic_names(settings, predictor) if settings.proportions else {}
