@@ -46,7 +46,7 @@ def _pays(n_topics: int, stride: int, beta: np.ndarray, limit: float) -> bool:
         and beta.sum() >= LEAST_MASS
         and beta.min() >= 1e-3
         and beta.max() < 1.0
-        and gammaincc(beta, limit).mean() <= LARGEST_SHARE
+        and _by_value(beta, lambda b: gammaincc(b, limit)).mean() <= LARGEST_SHARE
         and len(beta) * stride < 2**32 - 2**20
     )
 
@@ -61,9 +61,15 @@ def lazy_topics(state):
         state.n_topics,
         state.stride,
         limit,
-        gammaincc(beta, limit),
-        _moment(beta, limit, 1),
+        _by_value(beta, lambda b: gammaincc(b, limit)),
+        _by_value(beta, lambda b: _moment(b, limit, 1)),
     )
+
+
+def _by_value(beta, function):
+    """function(beta): every worker asks for it, and few priors have more than one value."""
+    values, place = np.unique(beta, return_inverse=True)
+    return function(values)[place]
 
 
 def _moment(beta, limit, n):
@@ -73,10 +79,13 @@ def _moment(beta, limit, n):
 
 
 def _deviation(beta, limit) -> float:
-    """The standard deviation of the small cells' sum in a topic; some 50 ms for 50,000 words."""
-    share = gammainc(beta, limit)
-    first, second = _moment(beta, limit, 1), _moment(beta, limit, 2)
-    return np.sqrt((share * (second - first**2)).sum())
+    """The standard deviation of the small cells' sum in a topic."""
+
+    def variance(b):
+        first, second = _moment(b, limit, 1), _moment(b, limit, 2)
+        return gammainc(b, limit) * (second - first**2)
+
+    return np.sqrt(_by_value(beta, variance).sum())
 
 
 def remainder(state, rng) -> np.ndarray:
