@@ -45,6 +45,11 @@ def shortened(value, most: int = 40) -> str:
     return text if len(text) <= most else f"{text[: most // 2]}...{text[-most // 4 :]}"
 
 
+def listed(found, most: int) -> str:
+    """Strings as a list in a sentence, of which those beyond `most` are counted."""
+    return ", ".join(found[:most]) + (f" and {len(found) - most} more" if len(found) > most else "")
+
+
 def number_of(value) -> float:
     """A raw value as a number: NaN where missing (None, blank), infinity where it is no finite number."""
     if value is None or (isinstance(value, str) and not value.strip()):

@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 
+from plugsamp.checks import listed
 from plugsamp.errors import InputWarning
 from plugsamp.losses.coding import is_missing
 
@@ -42,30 +43,25 @@ def responses_for(coding, corpus) -> np.ndarray | None:
     own = coding.output_names
     if list(names) == own or (len(names) == len(own) and _unnamed(own)):
         return found
-    what = "label" if coding.task == "multilabel" else "response"
+    several_labels = coding.task == "multilabel"
+    what = "label" if several_labels else "response"
     place = {name: column for column, name in enumerate(names)}
-    if not set(own) & set(names) and what == "response":
-        both = f"the model predicts {_listed(own)}, and the documents have {_listed(names)}"
-        raise ValueError(f"{both}: none of its responses")
-    values = found.reshape(len(found), -1)
-    missing = is_missing(values)
-    table = np.zeros((len(values), len(own)), values.dtype)
-    for column, name in enumerate(own):
-        if name in place:
-            table[:, column] = values[:, place[name]]
-        elif what == "label":  # a document whose labels are known does not have it
-            blank = missing.all(axis=1)
-            table[blank, column] = values[blank, 0]
-        else:
-            table = table.astype(np.result_type(table.dtype, float) if table.dtype != object else object)
-            table[:, column] = np.nan
     others = [name for name in names if name not in own]
     absent = [name for name in own if name not in place]
+    if len(absent) == len(own) and not several_labels:
+        both = f"the model predicts {_quoted(own)}, and the documents have {_quoted(names)}"
+        raise ValueError(f"{both}: none of its responses")
+    values = found.reshape(len(found), -1)
+    if several_labels:  # a document whose labels are known does not have those that are not there
+        blank = np.where(is_missing(values).all(axis=1), values[:, 0], 0)
+    else:
+        blank = np.full(len(values), np.nan)
+    columns = [values[:, place[name]] if name in place else blank for name in own]
     if others:
-        _warn(f"{what}s that the model does not predict are left aside: {_listed(others)}")
-    if absent and what == "response":
-        _warn(f"the documents have no {_listed(absent)}")
-    return table
+        _warn(f"{what}s that the model does not predict are left aside: {_quoted(others)}")
+    if absent and not several_labels:
+        _warn(f"the documents have no {_quoted(absent)}")
+    return np.column_stack(columns)
 
 
 def _unnamed(names) -> bool:
@@ -73,9 +69,8 @@ def _unnamed(names) -> bool:
     return list(names) == ["y"] or list(names) == [str(i) for i in range(len(names))]
 
 
-def _listed(names, most: int = 5) -> str:
-    names = [repr(str(name)) for name in names]
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+def _quoted(names) -> str:
+    return listed([repr(str(name)) for name in names], 5)
 
 
 def _warn(message: str) -> None:

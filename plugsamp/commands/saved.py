@@ -78,16 +78,16 @@ def documents(config, predictor, part: str, need_responses: bool) -> dict[str, C
         raise ValueError(f"part must be auto, all, train or test, not {part!r}")
     reader = hydra_source.object_of("corpus", config.get("corpus"))
     split = reader.for_model(wanted(predictor, need_responses)).read(vocabulary=predictor.vocabulary)
-    train = _matched(split.train, predictor.coding, need_responses)
     if split.test is None:
         if part in ("train", "test"):
             raise ValueError(f"part={part}, and the corpus is not divided; part=all takes all documents")
-        return {"all": train}
-    parts = {"train": train, "test": _matched(split.test, predictor.coding, need_responses)}
-    if part == "all":
-        return parts
-    part = "test" if part == "auto" else part
-    return {part: parts[part]}
+        parts = {"all": split.train}
+    else:
+        parts = {"train": split.train, "test": split.test}
+        if part != "all":
+            part = "test" if part == "auto" else part
+            parts = {part: parts[part]}
+    return {name: _matched(corpus, predictor.coding, need_responses) for name, corpus in parts.items()}
 
 
 def _matched(corpus: Corpus, coding, need_responses: bool) -> Corpus:

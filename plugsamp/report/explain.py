@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import scipy.sparse as sp
 
+from plugsamp.checks import listed
 from plugsamp.errors import InputError
 from plugsamp.losses.coding import is_missing
 from plugsamp.report.folder import Table
@@ -273,14 +274,12 @@ def _predicted(coding, prediction, d: int) -> str:
         return shown(label)
     if coding.task == "multilabel":
         found = [shown(coding.output_names[c]) for c in np.flatnonzero(label)]
-        return (
-            ", ".join(found[:4]) + (f" and {len(found) - 4} more" if len(found) > 4 else "")
-        ) or "no label"
+        return listed(found, 4) or "no label"
     values = np.atleast_1d(label)
     if len(values) == 1:
         return f"{values[0]:.4g}"
     found = [f"{shown(n)} {v:.4g}" for n, v in zip(coding.output_names, values, strict=True)]
-    return ", ".join(found[:4]) + (f" and {len(found) - 4} more" if len(found) > 4 else "")
+    return listed(found, 4)
 
 
 def _right(coding, documents, prediction, d: int) -> bool | None:

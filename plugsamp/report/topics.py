@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from plugsamp.checks import listed
 from plugsamp.diagnostics import coherence, document_entropy, supervised_effect, top_words
 from plugsamp.report.folder import CHAINS, Table
 from plugsamp.report.members import Member
@@ -230,4 +231,4 @@ def response_of(corpus, d: int, limit: int = 4) -> str:
         found = [shown(n) for n, v in values if v == 1]
     else:
         found = [f"{shown(n)} {v:g}" for n, v in values]
-    return ", ".join(found[:limit]) + (f" and {len(found) - limit} more" if len(found) > limit else "")
+    return listed(found, limit)
