@@ -155,23 +155,25 @@ def test_what_claims_too_much_is_not_unpacked(tmp_path):
         archive.require_memory(topic_table.size(arrays), "x")
 
 
-def test_folders_with_other_sizes_than_stated(tmp_path):
-    folder = ps.save_model(tmp_path / "m", fuzz_targets.predictor())
+def altered(path, name, old, new):
+    """A model folder, other bytes in one of its files, and digests that fit."""
+    folder = ps.save_model(path, fuzz_targets.predictor())
     files = {p.name: p.read_bytes() for p in folder.iterdir()}
-    files["eta.npy"] = files["eta.npy"].replace(b"(2, 3, 2)", b"(2, 3,99)")
+    files[name] = files[name].replace(old, new)
     for name, data in fuzz_targets.fitting(files).items():
         (folder / name).write_bytes(data)
+    return folder
+
+
+def test_folders_with_other_sizes_than_stated(tmp_path):
+    folder = altered(tmp_path / "m", "eta.npy", b"(2, 3, 2)", b"(2, 3,99)")
     with pytest.raises(StorageError, match=r"eta\.npy is not a plain array: its header states 4752 bytes"):
         ps.load_model(folder)
 
 
 def test_labels_of_no_type_name_the_folder(tmp_path):
     """Found by fuzzing: a manifest whose digests fit, and whose classes are of no type."""
-    folder = ps.save_model(tmp_path / "m", fuzz_targets.predictor())
-    files = {p.name: p.read_bytes() for p in folder.iterdir()}
-    files["manifest.json"] = files["manifest.json"].replace(b'"type": "str"', b'"type": "__proto__str"')
-    for name, data in fuzz_targets.fitting(files).items():
-        (folder / name).write_bytes(data)
+    folder = altered(tmp_path / "m", "manifest.json", b'"type": "str"', b'"type": "__proto__str"')
     with pytest.raises(StorageError, match="m is damaged: class labels of type '__proto__str'"):
         ps.load_model(folder)
 

@@ -24,6 +24,9 @@ from plugsamp.testing.processes import until
 from ..backends.leftovers import gone_within
 from .test_resume import assert_same, stop
 
+#: Two runs of a sweep at a time, in processes.
+TWO_AT_ONCE = ["hydra/launcher=joblib", "hydra.launcher.n_jobs=2"]
+
 
 @pytest.fixture
 def sweep(at, write_documents, fast):
@@ -418,13 +421,7 @@ def in_processes(at, arguments, **environment):
 def test_jobs_at_once_by_joblib(at, write_documents, fast, read_csv):
     needs("hydra_joblib_launcher")
     write_documents(at / "d.jsonl", n=30)
-    arguments = [
-        *fast,
-        "corpus.path=d.jsonl",
-        "hydra/launcher=joblib",
-        "hydra.launcher.n_jobs=2",
-        "report=false",
-    ]
+    arguments = [*fast, "corpus.path=d.jsonl", "report=false", *TWO_AT_ONCE]
     arguments += ["n_topics=0,2,3", "kernel=light_pc", "backend=processes"]
     code, out, err = in_processes(at, arguments)
     assert code == 2, err
@@ -446,13 +443,7 @@ def test_a_job_that_is_killed_takes_no_other_along(at, site, install, write_docu
     needs("hydra_joblib_launcher")
     install(site, "deadly", "deadly_loss", DEADLY, {"losses": {"deadly": "Deadly"}})
     write_documents(at / "d.jsonl")
-    arguments = [
-        *fast,
-        "corpus.path=d.jsonl",
-        "hydra/launcher=joblib",
-        "hydra.launcher.n_jobs=2",
-        "report=false",
-    ]
+    arguments = [*fast, "corpus.path=d.jsonl", "report=false", *TWO_AT_ONCE]
     arguments += ["loss=deadly", "loss.kills=true,false", "seed=0,1", "kernel=light_pc", "sweeps=30"]
     code, _, err = in_processes(at, arguments, PYTHONPATH=str(site))
     assert code == 1, err
@@ -487,13 +478,7 @@ def test_jobs_of_submitit(at, write_documents, fast, read_csv):
 def test_an_interrupted_sweep_of_joblib_keeps_checkpoints(at, write_documents, fast, read_csv, number, code):
     needs("hydra_joblib_launcher")
     write_documents(at / "d.jsonl")
-    arguments = [
-        *fast,
-        "corpus.path=d.jsonl",
-        "hydra/launcher=joblib",
-        "hydra.launcher.n_jobs=2",
-        "report=false",
-    ]
+    arguments = [*fast, "corpus.path=d.jsonl", "report=false", *TWO_AT_ONCE]
     command = [sys.executable, "-m", "plugsamp.cli", "fit", "-m", *arguments, "sweeps=1000000", "seed=0,1,2"]
     process = subprocess.Popen(
         [*command, "hydra.sweep.dir=sweep"], cwd=at, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
