@@ -326,9 +326,10 @@ class Chain:
         start = time.perf_counter()
         sweep = self.sweep + 1
         with single_thread():
-            draw_priors(self.state, self.model, self.seed, sweep)
             self._draw_loss_parameters(sweep)
             reports = self._sample_documents(sweep)
+            # Given z alone, so right before Phi: tokens drawn by a Phi of another beta would not know beta.
+            draw_priors(self.state, self.model, self.seed, sweep)
             if self.kernel.partial:
                 self._draw_phi(sweep)
             self._draw_weights(sweep)

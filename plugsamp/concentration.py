@@ -60,7 +60,7 @@ class Concentration:
         return "takes the value that makes the present counts most probable: empirical Bayes, no posterior"
 
     def due(self, sweep: int) -> bool:
-        """Whether there is an update at the start of this sweep."""
+        """Whether there is an update in this sweep."""
         return self.method != "none" and sweep % self.every == 0
 
     def log_density(self, values) -> float:

@@ -59,7 +59,10 @@ class Rows:
 
 
 def draw_priors(state, model, seed: int, sweep: int) -> None:
-    """alpha and beta of a chain's state given its counts, where they are learnt and it is their turn."""
+    """alpha and beta of a chain's state given its counts, where they are learnt and it is their turn.
+
+    Topics that are a variable of the chain are integrated out, and so are to be drawn next.
+    """
     if model.learn_alpha.due(sweep):
         rng = stream(seed, Purpose.CONCENTRATION, sweep, 0)
         lengths = np.diff(state.offsets)

@@ -98,9 +98,9 @@ def warm(chain, start: Start) -> str:
         )  # fmt: skip
     with first:
         first.run(start.sweeps)
-    chain.set_state(z=first.z, eta=first.eta)
     if model.learn_alpha.method != "none" or model.learn_beta.method != "none":
         chain.state.set_priors(first.alpha, first.beta)
+    chain.set_state(z=first.z, eta=first.eta)  # after the priors: it draws the topics
     division = first.phases.division
     groups = "" if division is None else f", {len(division)} groups of documents at once"
     return f"{start.sweeps} sweeps with the topics integrated out ({first.kernel!r}{groups})"

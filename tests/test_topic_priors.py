@@ -319,6 +319,28 @@ def test_pseudo_tokens_are_no_data_of_beta():
         assert cells.log_rising(b) - topics.log_rising(3 * b) == pytest.approx(expected)
 
 
+@pytest.mark.parametrize("kernel", ["dense", "light_pc"])
+def test_topics_that_are_a_variable_are_drawn_by_the_beta_of_their_sweep(kernel, monkeypatch):
+    """beta is drawn with them integrated out, so that tokens may meet only topics drawn after it."""
+    values, seen = [1e3, 0.01], []
+
+    def draw(state, model, seed, sweep):
+        seen.append(state.z.copy())
+        state.set_priors(beta=np.full(state.n_words, values[sweep - 1]))
+
+    monkeypatch.setattr("plugsamp.chain.draw_priors", draw)
+    made = ps.Corpus.from_counts(np.eye(50, dtype=int)[:20])
+    options = {"collapse": "partial"} if kernel == "dense" else {}
+    model = ps.Model(4, beta=0.5, learn_beta="slice")
+    chain = ps.Chain(made, model, ps.registry.resolve("kernels", kernel, **options))
+    for beta in values:
+        before = chain.z
+        chain.run(1)
+        assert (seen[-1] == chain.z).all() and (seen[-1] != before).any()
+        least = chain.phi.min(axis=1)
+        assert (least > 0.01).all() if beta > 1 else (least < 1e-6).all()
+
+
 def test_learnt_priors_are_reproducible_traced_and_kept():
     rng = np.random.default_rng(3)
     made = ps.Corpus.from_counts(rng.poisson(0.7, (40, 15)))
