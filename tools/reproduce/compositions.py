@@ -6,7 +6,7 @@ import numpy as np
 
 import plugsamp as ps
 from tools.reproduce.claims import Claim, pick, value
-from tools.reproduce.study import Context, Study, log_axis, series
+from tools.reproduce.study import Context, Study, from_zero, log_axis, series
 
 THREE = ["word", "doc", "exp"]
 SETS = {
@@ -46,7 +46,8 @@ def draw_proposals(rows, figure):
     for axes, y in zip(figure.subplots(1, 2), ("accuracy", "cpu_seconds"), strict=True):
         for label, (xs, ys) in series(rows, "topics", y, "proposals").items():
             axes.plot(xs, ys, "o-", label=label)
-        axes.set(xlabel="topics K", ylabel=y.replace("_", " "), ylim=(0, None))
+        axes.set(xlabel="topics K", ylabel=y.replace("_", " "))
+        from_zero(axes)
         log_axis(axes, [row["topics"] for row in rows])
     figure.axes[0].legend(fontsize="small")
 
@@ -107,7 +108,8 @@ def _draw_by(x: str):
     def draw(rows, figure):
         for axes, y in zip(figure.subplots(1, 2), ("accuracy", "cpu_seconds"), strict=True):
             axes.plot([row[x] for row in rows], [row[y] for row in rows], "o-")
-            axes.set(xlabel=x, ylabel=y.replace("_", " "), ylim=(0, None))
+            axes.set(xlabel=x, ylabel=y.replace("_", " "))
+            from_zero(axes)
             axes.set_xticks([row[x] for row in rows])
 
     return draw

@@ -8,7 +8,7 @@ import numpy as np
 
 import plugsamp as ps
 from tools.reproduce.claims import Claim, pick, value
-from tools.reproduce.study import Context, Study, log_axis, series
+from tools.reproduce.study import Context, Study, from_zero, log_axis, series
 
 BOUNDS = ("2-2-inf", "3-3-3")
 BETA = 0.01
@@ -57,7 +57,8 @@ def draw_speed(rows, figure):
             [r for r in rows if r["corpus"] == name], "topics", "speed_up", "kernel"
         ).items():
             axes.plot(x, y, "o-", label=label)
-        axes.set(xlabel="topics K", title=name, ylim=(0, None))
+        axes.set(xlabel="topics K", title=name)
+        from_zero(axes)
         log_axis(axes, [row["topics"] for row in rows])
     figure.axes[0].set_ylabel("speed-up over dense, both vectorised")
     figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
@@ -95,7 +96,8 @@ def draw_visits(rows, figure):
         [{**r, "key": f"{r['corpus']} {r['bound']}"} for r in rows], "topics", "visited_share", "key"
     ).items():
         left.plot(x, y, "o-", label=label)
-    left.set(xlabel="topics K", ylabel="share of topics visited", ylim=(0, None))
+    left.set(xlabel="topics K", ylabel="share of topics visited")
+    from_zero(left)
     left.legend(fontsize="small")
     largest = max(row["topics"] for row in rows)
     for row in rows:

@@ -12,7 +12,7 @@ import plugsamp as ps
 from plugsamp.diagnostics import sparsity
 from plugsamp.perplexity import document_completion
 from tools.reproduce.claims import Claim, pick
-from tools.reproduce.study import Context, Study, log_axis, series
+from tools.reproduce.study import Context, Study, from_zero, log_axis, series
 
 BETA = 0.01
 
@@ -55,7 +55,8 @@ def draw_by_alpha(rows, figure):
         here = pick(rows, varied=what)
         axes.plot([row["value"] for row in here], [row["speed_up"] for row in here], "o-")
         axes.axhline(1, color="0.7", lw=0.8)
-        axes.set(xlabel=what, ylim=(0, None))
+        axes.set(xlabel=what)
+        from_zero(axes)
         if what == "alpha":
             log_axis(axes, [row["value"] for row in here])
     figure.axes[0].set_ylabel(f"speed-up over dense, K = {rows[0]['topics']}")

@@ -10,7 +10,7 @@ import numpy as np
 import plugsamp as ps
 from plugsamp.evaluation import evaluate
 from tools.reproduce.claims import Claim, pick, span, value
-from tools.reproduce.study import Context, Study, series
+from tools.reproduce.study import Context, Study, from_zero, series
 
 
 def samplers() -> dict:
@@ -90,7 +90,7 @@ def draw_by_topics(rows, figure, measure: str, by: str):
         for label, (xs, ys) in series(rows, "topics", y, by).items():
             axes.plot(xs, ys, "o-", label=label)
         axes.set(xlabel="topics K", ylabel=y.replace("_", " "))
-    figure.axes[1].set(ylim=(0, None))
+    from_zero(figure.axes[1])
     figure.axes[0].set(ylim=(0, 1))
     figure.axes[0].legend()
 

@@ -10,7 +10,7 @@ import plugsamp as ps
 from plugsamp.keeper import PosteriorKeeper
 from plugsamp.second_step import SecondStep
 from tools.reproduce.claims import Claim, pick, span
-from tools.reproduce.study import Context, Study, log_axis, series
+from tools.reproduce.study import Context, Study, from_zero, log_axis, series
 
 BINARY, MULTICLASS = "paper003_20ng_binary", "paper003_20ng"
 
@@ -62,7 +62,7 @@ def draw_compare(rows, figure):
             axes.plot(xs, ys, "o-", label=label)
         axes.set(xlabel="topics K", ylabel=y.replace("_", " "))
         if y != "test_accuracy":
-            axes.set(ylim=(0, None))
+            from_zero(axes)
     figure.axes[0].legend(fontsize="small")
 
 
@@ -127,7 +127,7 @@ def draw_cost(rows, figure):
             axes.plot(xs, ys, "o-", label=f"K = {label}")
         axes.set(xlabel="cost c", ylabel=y.replace("_", " "))
         log_axis(axes, [row["cost"] for row in rows])
-    figure.axes[2].set(ylim=(0, None))
+    from_zero(figure.axes[2])
     figure.axes[0].legend()
 
 

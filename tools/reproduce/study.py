@@ -221,6 +221,13 @@ def log_axis(axes, values) -> None:
     axes.set_xticks(values, [f"{v:g}" for v in values])
 
 
+def from_zero(axes) -> None:
+    """A y axis from 0, with room above what is drawn here and on the axes that share it."""
+    shared = axes.get_shared_y_axes().get_siblings(axes)
+    tops = [other.dataLim.ymax for other in shared if len(other.lines)]
+    axes.set_ylim(0, 1.06 * max(tops))
+
+
 @cache
 def uci(folder: Path, name: str) -> ps.Corpus:
     """A corpus in the UCI bag-of-words format."""
