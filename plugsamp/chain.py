@@ -22,7 +22,7 @@ from plugsamp.columns import Columns
 from plugsamp.corpus import Corpus
 from plugsamp.design import Fixed
 from plugsamp.errors import ApproximationWarning, InputWarning, NonFinite
-from plugsamp.kernels.base import Kernel, responsive_kernels
+from plugsamp.kernels.base import Kernel, partial_kernels, responsive_kernels
 from plugsamp.learning import draw_priors
 from plugsamp.model import Model
 from plugsamp.phases import Phases
@@ -169,8 +169,8 @@ class Chain:
             )
         if model.topics.needs_phi and not self.kernel.partial:
             raise ValueError(
-                f"{model.topics!r} needs the topics as a variable of the chain: a kernel of "
-                'collapse="partial"'
+                f"{model.topics!r} needs the topics as a variable of the chain, which {self.kernel!r} integrates "
+                f"out; kernels that keep them: {partial_kernels(n_outputs > 0)}"
             )
         self.covariates = self._covariates()
         self.intercept = model.has_intercept(self.covariates is not None) and n_outputs > 0

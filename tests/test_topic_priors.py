@@ -206,8 +206,10 @@ def test_a_topic_without_tokens_has_a_word():
 
 
 def test_spike_and_slab_needs_the_topics():
-    with pytest.raises(ValueError, match='collapse="partial"'):
-        ps.Chain(corpus(), ps.Model(2, topics="spike_slab"), "dense")
+    able = 'light_pc, sparse_pc, and with collapse="partial" auto, composed, dense'
+    for kernel in ("dense", "sparse"):
+        with pytest.raises(ValueError, match=f"{able}$"):
+            ps.Chain(corpus(), ps.Model(2, topics="spike_slab"), kernel)
 
 
 def test_log_joint_of_spike_and_slab():

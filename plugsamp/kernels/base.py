@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from plugsamp.options import Configured
-from plugsamp.registry import RegistryError, load, names
+from plugsamp.registry import RegistryError, load, names, options_of
 from plugsamp.state import State
 
 
@@ -108,14 +109,31 @@ class Kernel(Configured, ABC):
 
 def responsive_kernels() -> str:
     """The registered kernels that sample models with responses, for messages."""
-    able = []
+    return ", ".join(name for name, kernel in _registered() if kernel.responses)
+
+
+def partial_kernels(responses: bool) -> str:
+    """The registered kernels that keep the topics as a variable, with responses or any, for messages."""
+    always, chosen = [], []
+    for name, kernel in _registered():
+        if responses and not kernel.responses:
+            continue
+        try:
+            if "collapse" in options_of(kernel):
+                chosen.append(name)
+            elif kernel().partial:
+                always.append(name)
+        except (RegistryError, TypeError):  # options that must be given, or that there cannot be
+            continue
+    return ", ".join([*always, f'and with collapse="partial" {", ".join(chosen)}'])
+
+
+def _registered() -> Iterator[tuple[str, type[Kernel]]]:
     for name in names("kernels"):
         try:
-            if load("kernels", name).responses:
-                able.append(name)
+            yield name, load("kernels", name)
         except RegistryError:  # a broken plugin of somebody's is no news here
             continue
-    return ", ".join(able)
 
 
 def only(words: tuple[int, int] | None) -> dict:
