@@ -169,8 +169,8 @@ class Chain:
             )
         if model.topics.needs_phi and not self.kernel.partial:
             raise ValueError(
-                f"{model.topics!r} needs the topics as a variable of the chain, which {self.kernel!r} integrates "
-                f"out; kernels that keep them: {partial_kernels(n_outputs > 0)}"
+                f"{model.topics!r} needs the topics as a variable of the chain, and {self.kernel!r} "
+                f"integrates them out; kernels that keep them: {partial_kernels(n_outputs > 0)}"
             )
         self.covariates = self._covariates()
         self.intercept = model.has_intercept(self.covariates is not None) and n_outputs > 0

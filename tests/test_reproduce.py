@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -55,6 +56,32 @@ def test_claims_are_printed_from_what_runs_have_left(tmp_path, capsys):
     with pytest.raises(SystemExit):
         main(["--claims", "spike_slab", "--out", str(tmp_path)])
     assert "no study of these" in capsys.readouterr().err
+
+
+def test_what_stops_a_study_leaves_what_there_was(tmp_path, capsys, monkeypatch):
+    data, kept = tmp_path / "data", tmp_path / "pclda_priors.csv"
+    data.mkdir()
+    kept.write_text("as it was")
+    names = ["pclda_priors", "lightmed_binary", "dolda_films"]
+    assert main([*names, "--data", str(data), "--out", str(tmp_path)]) == 1
+    said = capsys.readouterr().err
+    assert all(f"== {name}: {data}" in said for name in names) and said.count("there is no such file") == 3
+    assert main(["pclda_priors", "--smoke", "--out", str(kept)]) == 1
+    assert "File exists" in capsys.readouterr().err
+
+    def rows(context):
+        yield {"alpha": 1}
+        raise KeyboardInterrupt
+
+    monkeypatch.setitem(STUDIES, "pclda_priors", replace(STUDIES["pclda_priors"], rows=rows))
+    assert main(["pclda_priors", "--smoke", "--out", str(tmp_path)]) == 130
+    assert "pclda_priors.part.csv" in capsys.readouterr().err
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["data", "pclda_priors.csv", "pclda_priors.part.csv"]
+    assert kept.read_text() == "as it was"
+    for option in (["--tokens", "0"], ["--seed", "-1"]):
+        with pytest.raises(SystemExit):
+            main(["pclda_priors", *option])
+        assert "must be a whole number" in capsys.readouterr().err
 
 
 def test_names_are_listed_and_checked(tmp_path, capsys):

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ from plugsamp import hydra_source
 from plugsamp.commands import run_fit
 from plugsamp.commands.fit import Settings
 from plugsamp.commands.hydra_app import compose
+from plugsamp.errors import InputError
 from plugsamp.evaluation import evaluate
 from tools.reproduce.claims import Claim, read_rows, table
 
@@ -163,18 +165,24 @@ class Study:
     size: tuple[float, float] = field(default=(8.0, 4.0))
 
     def run(self, context: Context) -> Path:
-        """Write NAME.csv as rows come, then NAME.md and NAME.png."""
+        """Write NAME.csv, then NAME.md and NAME.png.
+
+        Rows go to NAME.part.csv as they come, which is renamed in the end: a run that stops leaves what there
+        was before.
+        """
         context.folder.mkdir(parents=True, exist_ok=True)
         path = context.folder / f"{self.name}.csv"
-        with open(path, "w", newline="", encoding="utf-8") as file:
-            writer = None
-            for row in self.rows(context):
-                if writer is None:
-                    writer = csv.DictWriter(file, list(row), lineterminator="\n")
-                    writer.writeheader()
+        part = path.with_suffix(".part.csv")
+        rows = iter(self.rows(context))
+        first = next(rows)  # before there is a file: most of what can go wrong has done so by then
+        with open(part, "w", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, list(first), lineterminator="\n")
+            writer.writeheader()
+            for row in chain([first], rows):
                 writer.writerow(row)
                 file.flush()
                 print("  ".join(f"{k} {shown(v)}" for k, v in row.items()), flush=True)
+        part.replace(path)
         self.show(context.folder)
         return path
 
@@ -231,7 +239,10 @@ def from_zero(axes) -> None:
 @cache
 def uci(folder: Path, name: str) -> ps.Corpus:
     """A corpus in the UCI bag-of-words format."""
-    file = next(f for f in (folder / f"docword.{name}.txt", folder / f"docword.{name}.txt.gz") if f.exists())
+    files = folder / f"docword.{name}.txt", folder / f"docword.{name}.txt.gz"
+    file = next((f for f in files if f.exists()), None)
+    if file is None:
+        raise InputError("there is no such file", file=files[1])
     opened = gzip.open if file.suffix == ".gz" else open
     with opened(file, "rt", encoding="utf-8") as lines:
         n_documents, n_words, _ = (int(next(lines)) for _ in range(3))
