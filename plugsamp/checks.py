@@ -31,6 +31,13 @@ def whole(name: str, value, least: int = 0, most: int | None = None) -> int:
     return value
 
 
+def switch(name: str, value) -> bool:
+    """A value that is True or False; any other is refused, for "no" would be taken for yes."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name} must be True or False, not {value!r}")
+    return bool(value)
+
+
 def is_number(value) -> bool:
     """Whether it is a real number of Python or NumPy: comparing anything else says nothing of an option."""
     return isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)

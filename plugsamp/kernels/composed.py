@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from plugsamp.checks import whole
 from plugsamp.dispatch import load
 from plugsamp.kernels.base import BlockReport, Kernel, Sampler, held_at, only
 from plugsamp.proposals.base import Proposal
@@ -48,7 +49,8 @@ class ComposedMH(Kernel):
         collapse: str = "full",
     ):
         super().__init__(collapse)
-        proposals = [proposals] if isinstance(proposals, str | type | TableProposal) else list(proposals)
+        alone = str | type | TableProposal | Mapping
+        proposals = [proposals] if isinstance(proposals, alone) else list(proposals)
         if not 1 <= len(proposals) <= MAX_PROPOSALS:
             raise ValueError(f"a composition takes 1 to {MAX_PROPOSALS} proposals, not {len(proposals)}")
         for proposal in proposals:
@@ -56,11 +58,9 @@ class ComposedMH(Kernel):
                 raise ValueError(f"a proposal given as a mapping needs the key 'name', not {proposal!r}")
         if composition not in ("cycle", "mixture"):
             raise ValueError(f'composition must be "cycle" or "mixture", not {composition!r}')
-        if isinstance(steps, bool) or int(steps) != steps or not 1 <= steps <= MAX_STEPS:
-            raise ValueError(f"steps must be a whole number from 1 to {MAX_STEPS}, not {steps!r}")
         self.proposals = proposals
         self.composition = composition
-        self.steps = int(steps)
+        self.steps = whole("steps", steps, 1, MAX_STEPS)
 
     def sampler(self, state: State) -> Sampler:
         return _ComposedSampler(self, state)

@@ -50,3 +50,17 @@ def test_objects_and_names_are_mixed(corpus):
 def test_mappings_that_are_none(corpus, proposal, error, message):
     with pytest.raises(error, match=message):
         run(corpus, [proposal])
+
+
+@pytest.mark.parametrize("steps", [0, 65, 1.5, "2", None, True, float("nan"), float("inf")])
+def test_steps_that_are_none(steps):
+    for kernel in (ps.kernels.ComposedMH, ps.kernels.SparsePCLDA):
+        with pytest.raises(ValueError, match="steps must be"):
+            kernel(steps=steps)
+
+
+@pytest.mark.parametrize("kernel", [ps.kernels.LightLDA, ps.kernels.AliasLDA])
+def test_stale_is_true_or_false(kernel):
+    for stale in ("no", 0, None):
+        with pytest.raises(ValueError, match="stale must be True or False"):
+            kernel(stale=stale)

@@ -12,7 +12,7 @@ from plugsamp.backends.serial import InTurn, Serial
 from plugsamp.errors import ApproximationWarning
 from tools.reproduce.claims import Claim, pick
 from tools.reproduce.partial import ALPHA, BETA
-from tools.reproduce.study import Context, Study, series
+from tools.reproduce.study import Context, Study, log_axis, series
 
 
 class InGroups(Serial):
@@ -92,7 +92,7 @@ def draw_bias(rows, figure):
                 groups = sorted({row["groups"] for row in shown})
                 heights = [settled([r for r in shown if r["groups"] == g], what) for g in groups]
                 axes.plot(groups, heights, "o-", label=scheme)
-            axes.set_xscale("log", base=2)
+            log_axis(axes, groups)
             axes.set(xlabel="groups", title=title)
     for axes in (figure.axes[0], figure.axes[2]):
         axes.legend(fontsize="small")
