@@ -31,6 +31,28 @@ def whole(name: str, value, least: int = 0, most: int | None = None) -> int:
     return value
 
 
+def flag(name: str, value) -> bool:
+    """`value` where it is True or False: of anything else it is not clear which is meant."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name} must be True or False, not {value!r}")
+    return bool(value)
+
+
+def n_jobs_of(value):
+    """A number of processes as joblib takes it: None, or a whole number that is not 0."""
+    if value is None:
+        return None
+    try:
+        number = whole("n_jobs", value, -(2**31))
+    except ValueError:
+        number = 0
+    if not number:
+        raise ValueError(
+            f"n_jobs must be a whole number of processes, 1 or more, or -1 for one a core, not {value!r}"
+        )
+    return number
+
+
 def is_number(value) -> bool:
     """Whether it is a real number of Python or NumPy: comparing anything else says nothing of an option."""
     return isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
@@ -115,10 +137,19 @@ def responses_of(values, n_documents: int) -> np.ndarray:
     if array.dtype.kind == "f" and np.isinf(array).any():
         raise InputError(f"the response of document {np.argwhere(np.isinf(array))[0][0]} is infinite")
     if array.dtype.kind in "OU":
-        check_text([v for v in array.ravel().tolist() if isinstance(v, str)], "response")
+        texts = [v for v in array.ravel().tolist() if isinstance(v, str)]
+        check_text(texts, "response")
+        _check_ends(texts)
     array = array.copy()
     array.flags.writeable = False
     return array
+
+
+def _check_ends(values) -> None:
+    """NumPy's texts lose NULs at their ends, and labels that differ by them would become one."""
+    bad = next((v for v in values if isinstance(v, str) and v.endswith("\0")), None)
+    if bad is not None:
+        raise InputError(f"response {bad!r} ends in a NUL, which texts of NumPy do not keep")
 
 
 def _times(array) -> np.ndarray:
@@ -133,6 +164,7 @@ def typed_array(values) -> np.ndarray:
     """An array that keeps each value's own type: NumPy would turn [1, "a", None] into text."""
     if not isinstance(values, list | tuple):
         return np.asarray(values)
+    _check_ends(values)
     nested = [isinstance(v, list | tuple | np.ndarray) for v in values]
     if any(nested):
         widths = {len(v) if n else None for v, n in zip(values, nested, strict=True)}

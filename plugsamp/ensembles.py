@@ -120,9 +120,17 @@ class Ensemble:
     @property
     def digest(self) -> str:
         """SHA-256 of the members' digests and the scheme, in hex."""
+        return self._digest_of(member.digest for member in self.members)
+
+    @property
+    def topics_digest(self) -> str:
+        """The same of the members' topics alone (`Predictor.topics_digest`)."""
+        return self._digest_of(member.topics_digest for member in self.members)
+
+    def _digest_of(self, digests) -> str:
         h = hashlib.sha256(f"plugsamp ensemble 1 {self.scheme}".encode())
-        for member in self.members:
-            h.update(member.digest.encode())
+        for digest in digests:
+            h.update(digest.encode())
         return h.hexdigest()
 
     def member_codings(self) -> list[Coding]:

@@ -148,13 +148,9 @@ class Predictor:
         """SHA-256 of topics, weights, loss parameters, prior, vocabulary and units, in hex."""
         h = hashlib.sha256(b"plugsamp predictor 1")
         for array, kind in ((self.phi.T, "<f4"), (self.eta, "<f8"), (self.alpha, "<f8")):
-            h.update(repr(array.shape).encode())
-            h.update(np.ascontiguousarray(array, dtype=kind).tobytes())
+            _hash_array(h, array, kind)
         for names in (self.vocabulary, self.covariate_names):
-            for name in names:
-                data = name.encode("utf-8", "surrogatepass")
-                h.update(len(data).to_bytes(8, "little") + data)
-            h.update(b"end")
+            _hash_names(h, names)
         if self.encoder is not None:
             h.update(self.encoder.digest.encode())
         # Only what there is, so that models without them keep the digest that they were saved with.
@@ -166,6 +162,14 @@ class Predictor:
             if array is not None:
                 h.update(f"{name} {array.shape}".encode())
                 h.update(np.ascontiguousarray(array, dtype="<f8").tobytes())
+        return h.hexdigest()
+
+    @cached_property
+    def topics_digest(self) -> str:
+        """SHA-256 of topics and vocabulary alone, in hex: the same whatever is done with the weights."""
+        h = hashlib.sha256(b"plugsamp topics 1")
+        _hash_array(h, self.phi.T, "<f4")
+        _hash_names(h, self.vocabulary)
         return h.hexdigest()
 
     def predict(self, corpus) -> Prediction:
@@ -261,3 +265,15 @@ class Predictor:
         """Topics of new documents."""
         secret = f"{self.digest} {self.seed}"
         return FoldIn(self.phi, self.alpha, self.vocabulary, self.passes, self.burn_in, self.restarts, secret)
+
+
+def _hash_array(h, array, kind: str) -> None:
+    h.update(repr(array.shape).encode())
+    h.update(np.ascontiguousarray(array, dtype=kind).tobytes())
+
+
+def _hash_names(h, names) -> None:
+    for name in names:
+        data = name.encode("utf-8", "surrogatepass")
+        h.update(len(data).to_bytes(8, "little") + data)
+    h.update(b"end")

@@ -63,7 +63,7 @@ def task(config: DictConfig) -> float | None:
             main = found.main
             for measure, value in measures[name].items():
                 shown = f"{value:z.4f}" if isinstance(value, float) else "-" if value is None else value
-                print(f"{name:6} {measure.replace('_', ' '):24} {shown}")
+                print(f"{name:6} {one_line(measure.replace('_', ' ')):24} {shown}")
             if supervised:
                 tables[name] = by_output(found.prediction, corpus.responses)
         tables = {name: table for name, table in tables.items() if table is not None}

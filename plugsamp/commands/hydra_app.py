@@ -6,6 +6,7 @@ import logging
 import os
 import re
 import sys
+import tempfile
 from collections.abc import Callable
 
 import hydra
@@ -32,6 +33,12 @@ USER_ERRORS = (ValueError, TypeError, OSError, ArithmeticError, MemoryError, Ome
 #: Either of these in the environment brings the tracebacks back.
 TRACEBACK_VARIABLES = ("PLUGSAMP_TRACEBACK", "HYDRA_FULL_ERROR")
 
+#: Flags of Hydra's that are followed by a value.
+VALUED = (
+    "--cfg", "-c", "--package", "-p", "--config-path", "-cp", "--config-name", "-cn", "--config-dir", "-cd",
+    "--experimental-rerun", "--info", "-i",
+)  # fmt: skip
+
 NO_FOLDER = "hydra.{0}.dir is empty; name the folder to write to, hydra.{0}.dir=FOLDER"
 
 
@@ -46,21 +53,24 @@ def run(
 
     0 is success, 2 what the user can put right (said on standard error), 130 or 143 what a signal
     has ended. With `table` a sweep of the command ends with the table of its jobs, however it ends.
+    Jobs of other commands have no folders: nothing is left of what Hydra writes of their sweep.
     """
+    arguments = _in_order(arguments)
     for argument in arguments:
         empty = re.fullmatch(r"""\+{0,2}hydra\.(run|sweep)\.dir=\s*(''|""|null)?\s*""", argument)
         if empty:  # Hydra would write into the working folder, before anything else
             print(f"plugsamp {command}: {NO_FOLDER.format(empty[1])}", file=sys.stderr)
             return 2
+    if not table and _sweeps(arguments) and not any(re.match(r"\+*hydra\.sweep\.", a) for a in arguments):
+        with tempfile.TemporaryDirectory(prefix="plugsamp-") as passing:
+            return _run(command, task, _with(arguments, _sweep_folder(passing)), config_name, None)
     sweep = Sweep() if table else None
     code = worst = 0
 
     def once() -> int:
-        given = [*arguments, *(() if sweep is None else sweep.options)]
+        given = _with(arguments, *(() if sweep is None else sweep.options))
         if sweep is not None and sweep.folder is not None:  # another round, whatever the time is by now
-            given.append(
-                'hydra.sweep.dir="{}"'.format(sweep.folder.replace("\\", "\\\\").replace('"', '\\"'))
-            )
+            given = _with(given, _sweep_folder(sweep.folder))
         return _run(command, task, given, config_name, sweep)
 
     def tell(what: str) -> None:
@@ -78,6 +88,26 @@ def run(
             if without:
                 tell(without)
     return code or worst
+
+
+def _in_order(arguments: list[str]) -> list[str]:
+    """Options, then flags with their values: Hydra's parser takes options only if nothing is between them."""
+    options, flags = [], []
+    for i, argument in enumerate(arguments):
+        value = i > 0 and arguments[i - 1] in VALUED
+        (flags if value or argument.startswith("-") else options).append(argument)
+    return [*options, *flags]
+
+
+def _with(arguments: list[str], *more: str) -> list[str]:
+    """More options, behind those that are there."""
+    first_flag = next((i for i, a in enumerate(arguments) if a.startswith("-")), len(arguments))
+    return [*arguments[:first_flag], *more, *arguments[first_flag:]]
+
+
+def _sweep_folder(folder: str) -> str:
+    """The argument that has a sweep write there."""
+    return 'hydra.sweep.dir="{}"'.format(folder.replace("\\", "\\\\").replace('"', '\\"'))
 
 
 def _run(command: str, task, arguments: list[str], config_name: str, sweep: Sweep | None) -> int:
@@ -131,7 +161,7 @@ def _run(command: str, task, arguments: list[str], config_name: str, sweep: Swee
     except BrokenPipeError:
         raise
     except Completed:
-        return _run(command, task, [*arguments, *sweep.options], config_name, sweep)
+        return _run(command, task, _with(arguments, *sweep.options), config_name, sweep)
     except KeyboardInterrupt as interrupt:
         print(f"plugsamp {command}: {str(interrupt) or 'interrupted'}", file=sys.stderr)
         return interrupt.exit_code if isinstance(interrupt, Interrupted) else 130

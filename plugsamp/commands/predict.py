@@ -17,7 +17,7 @@ from plugsamp.commands.settings import settings_of
 from plugsamp.commands.targets import target
 from plugsamp.evaluation import Evaluation
 from plugsamp.report import names
-from plugsamp.report.members import members_of
+from plugsamp.report.members import naming
 from plugsamp.runfolder import complete, prediction_rows, write_table
 
 log = logging.getLogger(__name__)
@@ -48,8 +48,8 @@ def task(config: DictConfig) -> None:
         out = None if settings.out == "-" else target("out", settings.out, settings.overwrite)
         predictor = saved.load(settings.model, passes, settings.seed)
         parts = saved.documents(config, predictor, settings.part, need_responses=False)
-        named = _topic_names(settings, predictor) if settings.proportions else {}
-        keys = [member.key(k) for member in members_of(predictor) for k in range(member.n_topics)]
+        topics = naming(predictor)
+        named = _topic_names(settings, topics) if settings.proportions else {}
         columns, rows, blind, unknown = None, [], 0, 0
         for corpus in parts.values():
             prediction = predictor.predict(corpus)
@@ -57,7 +57,7 @@ def task(config: DictConfig) -> None:
             table = Evaluation(prediction, truth, {}, None).table()
             if settings.proportions:
                 others, _ = prediction_rows(**table)
-                table |= {"theta": prediction.theta, "theta_names": names.columns(named, keys, others)}
+                table |= {"theta": prediction.theta, "theta_names": names.columns(named, topics.keys, others)}
             found, more = prediction_rows(**table)
             if columns is None:
                 columns = found
@@ -80,7 +80,7 @@ def task(config: DictConfig) -> None:
             log.warning("%s documents have no word of the model (n_known = 0)", f"{blind:,}")
 
 
-def _topic_names(settings: Settings, predictor) -> dict[str, str]:
+def _topic_names(settings: Settings, topics: names.Naming) -> dict[str, str]:
     """The names that were given to topics: in the file that is asked for, or in the run's own."""
     if settings.names is not None:
         path = Path(settings.names)
@@ -88,8 +88,7 @@ def _topic_names(settings: Settings, predictor) -> dict[str, str]:
         path = saved.run_folder(settings.model) / names.FILE
         if not path.is_file():
             return {}
-    keys = {member.key(k) for member in members_of(predictor) for k in range(member.n_topics)}
-    return names.read(path, predictor.digest, keys)
+    return names.read(path, topics)
 
 
 USAGE = """\

@@ -21,7 +21,7 @@ from plugsamp.checkpoint.options import Checkpoints
 from plugsamp.checks import whole
 from plugsamp.commands import sweeping
 from plugsamp.diagnostics import sparsity, top_words, topic_table
-from plugsamp.errors import InputWarning, Interrupted
+from plugsamp.errors import InputWarning, Interrupted, RunInterrupted
 from plugsamp.evaluation import evaluate
 from plugsamp.exchange import check_netcdf, write_netcdf
 from plugsamp.exchange.chains import shortened
@@ -43,7 +43,7 @@ from plugsamp.runfolder import (
 )
 from plugsamp.second_step import SecondStep
 from plugsamp.separate import SeparateFit
-from plugsamp.summary import plain_table, rich_table, topics
+from plugsamp.summary import one_line, plain_table, rich_table, topics
 from plugsamp.weights import check_update
 
 log = logging.getLogger(__name__)
@@ -127,7 +127,7 @@ def run(settings, chosen: Mapping, model: Model, folder: Path, resumed=None) -> 
     if settings.netcdf:
         write_netcdf(result, folder / exchange.FILE)
     listed = tables_of(result, predictor, settings.top_words)
-    text = "\n\n".join(f"{title}\n{plain_table(rows, 160)}".lstrip("\n") for title, rows in listed)
+    text = "\n\n".join(f"{one_line(title)}\n{plain_table(rows, 160)}".lstrip("\n") for title, rows in listed)
     (folder / "topics.txt").write_text(text + "\n", encoding="utf-8", errors="replace")
     if settings.report:
         parts = {"train": train, "test": test, "train_prediction": trained.prediction}
@@ -246,7 +246,7 @@ def _fit(settings, chosen, model, train, folder: Path, resumed) -> Fit | Separat
             raise
 
 
-def interrupted(interrupt: KeyboardInterrupt, folder: Path, one: bool = True) -> Interrupted:
+def interrupted(interrupt: KeyboardInterrupt, folder: Path, one: bool = True) -> RunInterrupted:
     """The interrupt of a run with what stands of it and how it goes on; `one`: it is of one chain."""
     stands = _stands(folder)
     if one and getattr(interrupt, "sweep", 0):
@@ -257,7 +257,7 @@ def interrupted(interrupt: KeyboardInterrupt, folder: Path, one: bool = True) ->
         message = f"interrupted; {'' if one else 'of every model '}the last checkpoint stands"
     if stands:
         message += f"\nplugsamp resume run={folder} goes on from there"
-    return Interrupted(message, getattr(interrupt, "signal", 2))
+    return RunInterrupted(message, getattr(interrupt, "signal", 2))
 
 
 def _stands(folder: Path) -> bool:
@@ -380,12 +380,16 @@ def outcome(result: Fit | SeparateFit, trained, tested, metrics: Mapping) -> lis
     ]
     mixed = metrics.get("mixing")
     if mixed is not None:
-        known = [f"{k.replace('_', ' ')} {one['r_hat']:.3f}" for k, one in mixed.items() if k != "unknown"]
+        known = [
+            f"{k.replace('_', ' ')} {one.get('constant') or format(one['r_hat'], '.3f')}"
+            for k, one in mixed.items()
+            if k != "unknown"
+        ]
         lines.append(f"R-hat {', '.join(known)}" if known else f"R-hat unknown: {mixed['unknown']}")
     speed = quantity(result.tokens_per_second)
     return [*lines, f"{result.n_sweeps} sweeps in {duration(result.seconds)}, {speed} tok/s"]
 
 
 def _numbers(measures: Mapping) -> str:
-    shown = [f"{k.replace('_', ' ')} {v:z.3f}" for k, v in measures.items() if isinstance(v, float)]
+    shown = [f"{one_line(k.replace('_', ' '))} {v:z.3f}" for k, v in measures.items() if isinstance(v, float)]
     return ", ".join([*shown, f"{measures['n_scored']:,} scored"])

@@ -54,6 +54,7 @@ class Mixed:
     ess: float | None
     inefficiency: float | None
     r_hat: float | None
+    constant: str | None = None
 
 
 @dataclass(frozen=True)
@@ -164,11 +165,13 @@ def _mixing(trace: Trace, burn_in: int) -> tuple[list[Mixed], str]:
         except ValueError as error:
             skipped.append(f"{_title(name)}: {error}")
             continue
+        known = [m for m in mixed if m.constant is None]
         middle = {
-            key: float(np.median([getattr(m, key) for m in mixed]))
+            key: float(np.median([getattr(m, key) for m in known or mixed]))
             for key in ("mean", "sd", "ess", "inefficiency", "r_hat")
         }
-        found.append(Mixed(_title(name), draws=n_draws, **middle))
+        constant = mixed[0].constant if not known else None
+        found.append(Mixed(_title(name), draws=n_draws, **middle, constant=constant))
     return found, "; ".join(skipped)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import shlex
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -18,7 +17,7 @@ from plugsamp.ensembles import CHAINS, Ensemble
 from plugsamp.evaluation import Evaluation
 from plugsamp.models import load_model
 from plugsamp.report import chains, explain, folder, names, outcome, texts, topics, weights
-from plugsamp.report.members import Member, calibrated, members_of
+from plugsamp.report.members import calibrated, first_chain, members_of, naming
 from plugsamp.runfolder import prediction_rows
 
 TEMPLATES = (
@@ -49,15 +48,6 @@ MEASURES = {
 }
 
 
-@dataclass(frozen=True)
-class Model:
-    """What a fitted model adds to a run's files."""
-
-    predictor: object
-    members: list[Member]
-    keys: frozenset[str]
-
-
 def text(path: Path, metrics, predictor, train, test, train_prediction, documents, names_file) -> str:
     """The page, as `plugsamp.report.write` takes its parts."""
     run = folder.read(path, metrics)
@@ -69,7 +59,7 @@ def text(path: Path, metrics, predictor, train, test, train_prediction, document
         for e in [*run.metrics.get("references", []), references.itself()]
     ]
     context["chains"] = chains.chains_of(run)
-    context |= {"data": {"model": run.metrics.get("corpus_digest", ""), "names": {}}, "names": {}}
+    context |= {"data": _data(names.Naming(run.metrics.get("corpus_digest", ""), (), {}), {}), "names": {}}
     context |= dict.fromkeys(
         ("models", "weights", "outcome", "coding", "calibrated", "separate", "loss", "source")
     )
@@ -80,15 +70,16 @@ def text(path: Path, metrics, predictor, train, test, train_prediction, document
 
 
 def _of_model(run, path, predictor, train, test, train_prediction, documents, names_file) -> dict:
-    n_chains = 0
+    n_chains, topics_of_all = 0, naming(predictor)
     if isinstance(predictor, Ensemble) and predictor.scheme == CHAINS:
         # Topics of two chains have no common numbers: one of them speaks for all.
-        n_chains, predictor, train_prediction = len(predictor.members), predictor.members[0], None
-    members = members_of(predictor)
-    keys = frozenset(m.key(k) for m in members for k in range(m.n_topics))
+        n_chains, members = len(predictor.members), [first_chain(predictor)]
+        predictor, train_prediction = predictor.members[0], None
+    else:
+        members = members_of(predictor)
     if names_file is None and (path / names.FILE).is_file():
         names_file = path / names.FILE
-    named = {} if names_file is None else names.read(names_file, predictor.digest, keys)
+    named = {} if names_file is None else names.read(names_file, topics_of_all)
     train, test = (_known(corpus, predictor) for corpus in (train, test))
     if train is not None and train_prediction is None:
         train_prediction = predictor.predict(train)
@@ -98,10 +89,7 @@ def _of_model(run, path, predictor, train, test, train_prediction, documents, na
     coding = predictor.coding
     explained = _explanations(members, predictor, train, test, scored, documents)
     return {
-        "data": {
-            "model": predictor.digest,
-            "names": {k: texts.shown(v, names.LONGEST) for k, v in named.items()},
-        },
+        "data": _data(topics_of_all, named),
         "names": {k: texts.shown(v, names.LONGEST) for k, v in named.items()},
         "models": topics.models(members, train, train_prediction, run.topics),
         "n_models": len(members),
@@ -119,6 +107,14 @@ def _of_model(run, path, predictor, train, test, train_prediction, documents, na
         "outputs": len(coding.output_names) if coding.task != "none" else 0,
         "has_documents": train is not None,
     }
+
+
+def _data(topics: names.Naming, named: dict[str, str]) -> dict:
+    """What the page's script knows of the topics and their names."""
+    return {
+        "model": topics.digest, "names": named, "topics": topics.keys, "prefixes": topics.prefixes,
+        "unsaid": topics.unsaid,
+    }  # fmt: skip
 
 
 def _known(corpus, predictor):

@@ -14,7 +14,7 @@ from plugsamp import report
 from plugsamp.cli import main
 from plugsamp.errors import InputError
 from plugsamp.report import explain, folder, names, texts, topics
-from plugsamp.report.members import members_of
+from plugsamp.report.members import members_of, naming
 
 HOSTILE = "</script><img/src=x/onerror=boom()>"
 THEMES = {"space": ["orbit", "rocket", "moon", "launch"], "food": ["bread", "soup", "salt", "butter"],
@@ -238,6 +238,9 @@ def test_mistakes_are_said(at, capsys):
         ("a.csv", "number,name\n0,a\n", "columns topic and name"),
         ("a.csv", "topic,name\n0,a\n0,b\n", "named twice"),
         ("a.csv", "topic,name\n0\n", "line 2: 1 cells"),
+        ("a.csv", "chain,topic,name\nchain 3,0,a\n", "line 2: the model has no chain 'chain 3'"),
+        ("a.json", '{"names": {"0": "a\\u0000"}}', "no character to be written"),
+        ("a.json", '{"names": {"0": "\\ud83d"}}', "no character to be written"),
         ("missing.json", None, "no such file"),
     ],
 )
@@ -245,7 +248,7 @@ def test_files_of_names_that_are_refused(tmp_path, name, text, said):
     if text is not None:
         (tmp_path / name).write_text(text)
     with pytest.raises(InputError, match=said):
-        names.read(tmp_path / name, "model", {"0", "1"})
+        names.read(tmp_path / name, names.Naming("model", ("0", "1"), {"model": ""}))
 
 
 def test_files_of_names_that_are_taken(tmp_path):
@@ -254,7 +257,46 @@ def test_files_of_names_that_are_taken(tmp_path):
         ("a.csv", 'topic,name\n0,"the first"\n1,\n'),
     ):
         (tmp_path / name).write_text(text)
-        assert names.read(tmp_path / name, "m", {"0", "1"}) == {"0": "the first"}
+        assert names.read(tmp_path / name, names.Naming("m", ("0", "1"), {"m": ""})) == {"0": "the first"}
+
+
+def test_names_are_taken_wherever_the_topics_are_the_same(at, capsys):
+    documents("d.jsonl")
+    assert fit("chains=2", "loss=logistic") == 0
+    assert main(["export", "run=run", "to=model", "eta=mean", "out=mean.zip"]) == 0
+    together, mean = ps.load_model("run/model"), ps.load_model("mean.zip")
+    one = together.members[0]
+    assert together.digest != mean.digest and together.topics_digest == mean.topics_digest
+    page = json.loads(re.search(r'id="data">(.*?)</script>', (at / "run" / "report.html").read_text())[1])
+    assert page["topics"] == [f"{c}.{k}" for c in range(2) for k in range(3)]
+    assert 'data-t="0.1"' in (at / "run" / "report.html").read_text()
+    files = {
+        "page": {"model": page["model"], "names": {"0.1": "salt", "1.2": "sea"}},
+        "no model": {"names": {"0.1": "salt", "1.2": "sea"}},
+        "earlier": {"model": together.digest, "names": {"0.1": "salt", "1.2": "sea"}},
+        "earlier page": {"model": one.digest, "names": {"1": "salt"}},
+        "one chain": {"model": one.topics_digest, "names": {"1": "salt"}},
+        "plain": {"names": {"1": "salt"}},
+    }
+    for kind, written in files.items():
+        (at / "names.json").write_text(json.dumps(written))
+        for model in ("run", *(["mean.zip"] if "earlier" not in kind else [])):
+            options = ["corpus=jsonl", "corpus.path=d.jsonl", "proportions=true", "names=names.json", "out=-"]
+            capsys.readouterr()
+            assert main(["predict", f"model={model}", *options]) == 0, kind
+            columns = capsys.readouterr().out.partition("\n")[0].split(",")
+            second = "sea" if len(written["names"]) == 2 else "topic_5"
+            assert columns[-8:-2] == ["topic_0", "salt", "topic_2", "topic_3", "topic_4", second], kind
+        assert main(["report", "run=run", "names=names.json", "out=again.html", "overwrite=true"]) == 0
+        text = (at / "again.html").read_text()
+        found = json.loads(re.search(r'id="data">(.*?)</script>', text)[1])["names"]
+        assert found == {"0.1": "salt", **({"1.2": "sea"} if second == "sea" else {})}, kind
+        assert 'data-t="0.1" dir="auto">salt<' in text
+    # topics.csv with a column of names
+    first, *rows = (at / "run" / "topics.csv").read_text().splitlines()
+    table = [f"{first},name", *(f"{row},{'sea' if row.startswith('chain 2,1,') else ''}" for row in rows)]
+    (at / "names.csv").write_text("\n".join(table))
+    assert names.read(at / "names.csv", naming(together)) == {"1.1": "sea"}
 
 
 # -- what is shown is right ---------------------------------------------------------------------------------

@@ -51,6 +51,15 @@ def test_options_that_were_not_given(table, x, by, said):
         lines(table, x, by)
 
 
+def test_any_measure_that_runs_have():
+    jobs = [job(0.5, f"n_topics={k}") for k in (1, 2)]
+    for one in jobs:
+        one.metrics.update(tokens_per_second=3e6, test={"coverage_90": 0.8})
+    for name in ("tokens_per_second", "coverage_90", "seconds", "test_coverage_90", "test_accuracy", "main"):
+        _, measure, made = lines(SweepTable(jobs, name))
+        assert measure == (name if name != "main" else "test_accuracy") and made[0].x == [1, 2]
+
+
 def test_what_cannot_be_drawn():
     with pytest.raises(ValueError, match="no run is done"):
         lines(SweepTable([job(None, "seed=0", status="failed")]))
