@@ -125,7 +125,7 @@ def responses_of(values, n_documents: int) -> np.ndarray:
         raise InputError(f"responses must be an array of shape (D,) or (D, C), not {type(values).__name__}")
     if isinstance(values, np.ma.MaskedArray):  # what is masked is missing
         values = np.where(np.ma.getmaskarray(values), None, np.ma.getdata(values).astype(object))
-    array = typed_array(values)
+    array = without_na(values)
     if array.dtype.kind == "M" and np.datetime_data(array.dtype)[0] in ("ns", "ps", "fs", "as"):
         array = _times(array)
     if array.ndim not in (1, 2):
@@ -158,6 +158,23 @@ def _times(array) -> np.ndarray:
     if ((coarse != array) & ~np.isnat(array)).any():
         raise InputError("responses are times finer than a microsecond, which no label can hold")
     return coarse.astype(object)
+
+
+def without_na(values) -> np.ndarray:
+    """An array of `values` of their own types, and None where pandas has NA, which compares with nothing."""
+    masked = _is_na(getattr(getattr(values, "dtype", None), "na_value", None))
+    array = np.asarray(values, dtype=object) if masked else typed_array(values)
+    if array.dtype.kind == "O":
+        absent = np.array([_is_na(v) for v in array.ravel().tolist()], bool).reshape(array.shape)
+        if absent.any():
+            array = np.where(absent, None, array)
+        elif masked:
+            array = typed_array(array.tolist())
+    return array
+
+
+def _is_na(value) -> bool:
+    return type(value).__name__ == "NAType"  # of pandas, which need not be installed
 
 
 def typed_array(values) -> np.ndarray:
@@ -258,7 +275,9 @@ def _field(name: str, values, n_documents: int) -> np.ndarray:
 
 def _field_value(name: str, value, row: int):
     value = value.item() if isinstance(value, np.generic) else value
-    if value is None or isinstance(value, bool | int):
+    if value is None or _is_na(value):
+        return None
+    if isinstance(value, bool | int):
         return value
     if isinstance(value, float):
         if np.isinf(value):

@@ -18,6 +18,7 @@ from plugsamp.corpus import Corpus
 from plugsamp.inference import Predictor
 from plugsamp.losses.base import Loss
 from plugsamp.losses.coding import Coding, code_classes
+from plugsamp.matching import warn_of_strangers
 from plugsamp.prediction import Prediction
 
 SCHEMES = ("multitask", "ovr", "ovo")
@@ -146,7 +147,7 @@ class Ensemble:
         return [Coding(empty, "binary", np.array(pair, dtype=object)) for pair in sides]
 
     def with_options(self, **options) -> Ensemble:
-        """The same with other `passes`, `burn_in`, `restarts` or `seed` of every member."""
+        """The same with other `passes`, `burn_in`, `restarts`, `seed` or `vocabulary` of every member."""
         return replace(self, members=tuple(m.with_options(**options) for m in self.members))
 
     def predict(self, corpus: Corpus) -> Prediction:
@@ -162,6 +163,7 @@ class Ensemble:
             ``zbar`` and ``theta`` are those of the members side by side.
         """
         parts = [member.predict_encoded(documents) for member, documents in self._encoded(corpus)]
+        warn_of_strangers(parts[0].n_known, parts[0].n_unknown, corpus.vocabulary, self.vocabulary)
         if self.scheme == CHAINS:
             return _mean(parts, self.members[0].loss)
         margins = np.hstack([_signed(part) for part in parts])

@@ -8,12 +8,13 @@ from functools import cached_property
 
 import numpy as np
 
-from plugsamp.checks import whole
+from plugsamp.checks import names_of, whole
 from plugsamp.corpus import Corpus
 from plugsamp.covariates.encoder import Encoder
 from plugsamp.fold_in import BURN_IN, PASSES, RESTARTS, FoldIn
 from plugsamp.losses.base import Loss
 from plugsamp.losses.coding import Coding
+from plugsamp.matching import warn_of_strangers
 from plugsamp.prediction import Prediction
 from plugsamp.predictive import Predictive
 
@@ -132,11 +133,20 @@ class Predictor:
                 )
 
     def with_options(self, **options) -> Predictor:
-        """The same model with other `passes`, `burn_in`, `restarts` or `seed`."""
-        valid = ("passes", "burn_in", "restarts", "seed")
+        """The same model with other `passes`, `burn_in`, `restarts`, `seed` or `vocabulary`.
+
+        Words are other names for the columns of counts that the model was fitted to, in their order.
+        """
+        valid = ("passes", "burn_in", "restarts", "seed", "vocabulary")
         unknown = sorted(set(options) - set(valid))
         if unknown:
             raise ValueError(f"predictor: {unknown[0]!r} is not one of {', '.join(valid)}")
+        if "vocabulary" in options:
+            if self.encoder is not None:
+                raise ValueError("predictor: covariates are made of its words, whose names stay")
+            options["vocabulary"] = names_of(
+                options["vocabulary"], len(self.vocabulary), "vocabulary", "word", "words of the model"
+            )
         return replace(self, **options)
 
     @property
@@ -199,7 +209,10 @@ class Predictor:
                 f"documents to predict must be a plugsamp.Corpus, not {type(corpus).__name__}; "
                 "of a count matrix, ps.Corpus.from_counts(X, vocabulary=...) makes one"
             )
-        return self.predict_encoded(corpus if self.encoder is None else self.encoder.transform(corpus))
+        encoded = corpus if self.encoder is None else self.encoder.transform(corpus)
+        prediction = self.predict_encoded(encoded)
+        warn_of_strangers(prediction.n_known, prediction.n_unknown, corpus.vocabulary, self.vocabulary)
+        return prediction
 
     def predict_encoded(self, corpus) -> Prediction:
         """`predict` of documents whose covariates the encoder has made already."""

@@ -50,7 +50,7 @@ def task(config: DictConfig) -> None:
         parts = saved.documents(config, predictor, settings.part, need_responses=False)
         topics = naming(predictor)
         named = _topic_names(settings, topics) if settings.proportions else {}
-        columns, rows, blind, unknown = None, [], 0, 0
+        columns, rows, blind, empty, unknown = None, [], 0, 0, 0
         for corpus in parts.values():
             prediction = predictor.predict(corpus)
             truth = corpus.responses if prediction.labels is not None else None
@@ -64,7 +64,9 @@ def task(config: DictConfig) -> None:
             # One part may have responses and the other none.
             rows += [dict(zip(found, row, strict=True)) for row in more]
             columns += [name for name in found if name not in columns]
-            blind += int((prediction.n_known == 0).sum())
+            without = prediction.n_known == 0
+            blind += int(without.sum())
+            empty += int((without & (prediction.n_unknown == 0)).sum())
             unknown += int(prediction.n_unknown.sum())
         table = ([row.get(name, "") for name in columns] for row in rows)
         if out is None:
@@ -76,8 +78,9 @@ def task(config: DictConfig) -> None:
             print(f"{len(rows):,} documents in {out}")
         if unknown:
             log.info("%s tokens are no words of the model and are left out (n_unknown)", f"{unknown:,}")
-        if blind:
-            log.warning("%s documents have no word of the model (n_known = 0)", f"{blind:,}")
+        if blind and not (blind == len(rows) and unknown):  # of all of them `predict` has told
+            of_them = f", {empty:,} of them no word at all" if empty else ""
+            log.warning("documents without a word of the model (n_known = 0): %s%s", f"{blind:,}", of_them)
 
 
 def _topic_names(settings: Settings, topics: names.Naming) -> dict[str, str]:
