@@ -137,6 +137,15 @@ def _check_union(value, arguments):
     raise TypeError
 
 
+def is_list_of(annotation, value) -> bool:
+    """Whether a list of this one value would do."""
+    try:
+        check([value], annotation)
+    except TypeError:
+        return False
+    return not isinstance(value, list | tuple)
+
+
 def _is_sequence(kind) -> bool:
     return kind in (list, tuple, Sequence, typing.Sequence)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from plugsamp.commands import saved
 from plugsamp.commands.command import Command
 from plugsamp.commands.settings import settings_of
 from plugsamp.commands.targets import target
+from plugsamp.commands.wording import warnings_to
 from plugsamp.evaluation import evaluate
 from plugsamp.runfolder import complete, write_json, write_table
 from plugsamp.summary import clipped, one_line
@@ -46,8 +46,7 @@ def task(config: DictConfig) -> float | None:
 
     settings = settings_of(Settings, config)
     passes = saved.Passes.of(settings.predict)
-    with contextlib.chdir(HydraConfig.get().runtime.cwd), warnings.catch_warnings():
-        warnings.showwarning = lambda message, *rest, **more: log.warning("%s", message)
+    with contextlib.chdir(HydraConfig.get().runtime.cwd), warnings_to(log):
         files = {} if settings.out is None else _files(settings.out, settings.overwrite)
         predictor = saved.load(settings.model, passes, settings.seed)
         parts = saved.documents(config, predictor, settings.part, need_responses=True)

@@ -6,7 +6,6 @@ import contextlib
 import logging
 import secrets
 import shutil
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -21,6 +20,7 @@ from plugsamp.checkpoint.options import Checkpoints
 from plugsamp.commands import hydra_app, sweeping
 from plugsamp.commands.command import Command
 from plugsamp.commands.settings import checked, settings_of
+from plugsamp.commands.wording import warnings_to
 from plugsamp.concentration import Concentration
 from plugsamp.covariates.options import Covariates
 from plugsamp.errors import RunInterrupted
@@ -236,8 +236,7 @@ def _run(config: DictConfig, folder: Path, resumed: Callable[[], None] | None) -
         resumed()
         write()
 
-    with warnings.catch_warnings():
-        warnings.showwarning = lambda message, *rest, **more: log.warning("%s", message)
+    with warnings_to(log):
         try:
             metrics = run_fit.run(settings, chosen, model, folder, go_on if resumed is not None else None)
         except RunInterrupted:

@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Callable
 
 import hydra
+from hydra._internal.utils import get_args_parser
 from hydra.core.hydra_config import HydraConfig
 from hydra.errors import (
     CompactHydraException,
@@ -23,6 +24,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from plugsamp import hydra_source, registry
 from plugsamp.commands.sweeping import Completed, Sweep, awaiting, finish
+from plugsamp.commands.wording import corpus_of, speak_of, spoken_error
 from plugsamp.errors import Interrupted
 
 log = logging.getLogger(__name__)
@@ -38,6 +40,12 @@ VALUED = (
     "--cfg", "-c", "--package", "-p", "--config-path", "-cp", "--config-name", "-cn", "--config-dir", "-cd",
     "--experimental-rerun", "--info", "-i",
 )  # fmt: skip
+
+#: What may be meant by an option that a command does not have, as another one has it.
+SAME = {
+    "run": ("model", "folder"), "model": ("run",), "folder": ("run", "model"), "out": ("hydra.run.dir",),
+    "output": ("out",), "path": ("corpus.path",), "file": ("out", "corpus.path"),
+}  # fmt: skip
 
 NO_FOLDER = "hydra.{0}.dir is empty; name the folder to write to, hydra.{0}.dir=FOLDER"
 
@@ -56,6 +64,10 @@ def run(
     Jobs of other commands have no folders: nothing is left of what Hydra writes of their sweep.
     """
     arguments = _in_order(arguments)
+    speak_of(None)
+    if unknown := _unknown_flag(command, arguments):
+        print(f"plugsamp {command}: {unknown}", file=sys.stderr)
+        return 2
     for argument in arguments:
         empty = re.fullmatch(r"""\+{0,2}hydra\.(run|sweep)\.dir=\s*(''|""|null)?\s*""", argument)
         if empty:  # Hydra would write into the working folder, before anything else
@@ -99,6 +111,24 @@ def _in_order(arguments: list[str]) -> list[str]:
     return [*options, *flags]
 
 
+def _unknown_flag(command: str, arguments: list[str]) -> str | None:
+    """What to say of a flag that Hydra does not have: an option, written as other programs have them."""
+    known = get_args_parser()._option_string_actions
+    for place, argument in enumerate(arguments):
+        flag, equals, value = argument.partition("=")
+        if not flag.startswith("-") or (place and arguments[place - 1] in VALUED):
+            continue
+        if flag in known or (flag[:2] == "--" and len(flag) > 2 and any(k.startswith(flag) for k in known)):
+            continue
+        if flag in ("-v", "-vv", "--verbose"):
+            return f"there is no flag {flag}; hydra.verbose=true says more"
+        follows = next((a for a in arguments[place + 1 :] if not a.startswith("-")), None)
+        name = flag.strip("-").replace("-", "_") or "NAME"
+        value = value if equals else follows if follows and "=" not in follows else "VALUE"
+        return f"there is no flag {flag}; options are written {name}={value} (plugsamp {command} --help)"
+    return None
+
+
 def _with(arguments: list[str], *more: str) -> list[str]:
     """More options, behind those that are there."""
     first_flag = next((i for i, a in enumerate(arguments) if a.startswith("-")), len(arguments))
@@ -121,6 +151,7 @@ def _run(command: str, task, arguments: list[str], config_name: str, sweep: Swee
         jobs += 1
         if gone:
             return None
+        speak_of(config)
         sweeping = HydraConfig.get().mode == RunMode.MULTIRUN
         try:
             if not (sweeping and sweep is not None):
@@ -228,6 +259,8 @@ def explain(error: BaseException, arguments: list[str], config_name: str) -> str
                 f"cannot read the argument {error.override!r}; ~ does not stand for the home folder here: "
                 "write $HOME, or quote the value: 'name=\"a~b\"'"
             )
+        if (path := corpus_of(error.override)) is not None:
+            return f"cannot read the argument {error.override!r}; a corpus is given as {path}"
         return (
             f"cannot read the argument {error.override!r}; options are written name=value. A value with "
             f"blanks, commas, brackets or = goes in quotes inside quotes: 'name=\"a, b\"'"
@@ -268,7 +301,7 @@ def _plain(error: BaseException) -> str:
         return f"not enough memory: {error}" if str(error) else "not enough memory"
     if isinstance(error, OmegaConfBaseException):
         return _first_line(str(error))
-    return str(error) or type(error).__name__
+    return spoken_error(error) or type(error).__name__
 
 
 def _sweeps(arguments: list[str]) -> bool:
@@ -314,6 +347,8 @@ def _unknown_choice(error: MissingConfigException) -> str:
     group, _, name = missing.rpartition("/")
     if not group or error.options is None:
         return str(error)
+    if group == "corpus" and (path := corpus_of(name)) is not None:
+        return f"no corpus named {name!r}; a file is given as {path}"
     available = sorted(o for o in error.options if not o.startswith(hydra_source.PLUGIN))
     return f"no {group} named {name!r}{registry.elsewhere(name)}{registry.suggestion(name, available)}"
 
@@ -335,6 +370,7 @@ def _unknown_key(key: str, arguments: list[str], config_name: str) -> str:
     where = f"of {parent}={node.name}" if parent and "name" in node else "there"
     groups = {name: part for name, part in config.items_ex(resolve=False) if OmegaConf.is_dict(part)}
     nested = [f"{name}.{key}" for name, part in groups.items() if key in part.keys()]  # noqa: SIM118 (??? too)
+    nested = [*nested, *(other for other in SAME.get(key, ()) if other in valid)]
     return hydra_source.unknown_option(key, valid, where, nested)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from plugsamp.commands.command import Command
 from plugsamp.commands.resume import working_folder
 from plugsamp.commands.settings import settings_of
 from plugsamp.commands.targets import target
+from plugsamp.commands.wording import warnings_to
 from plugsamp.errors import InputError
 from plugsamp.models import load_model
 
@@ -41,8 +41,7 @@ def task(config: DictConfig) -> None:
     from plugsamp.report import folder
 
     settings = settings_of(Settings, config)
-    with contextlib.chdir(HydraConfig.get().runtime.cwd), warnings.catch_warnings():
-        warnings.showwarning = lambda message, *rest, **more: log.warning("%s", message)
+    with contextlib.chdir(HydraConfig.get().runtime.cwd), warnings_to(log):
         run = folder.read(Path(settings.run))
         own = Path(settings.run) / "report.html"
         out = target("out", own if settings.out is None else settings.out, settings.overwrite, own)

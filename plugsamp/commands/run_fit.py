@@ -105,9 +105,9 @@ def run(settings, chosen: Mapping, model: Model, folder: Path, resumed=None) -> 
         how = "corpus.test_size=0.2 keeps out a fifth" if hasattr(reader, "test_size") else "see the reader"
         log.info("no test documents were kept out, so only training documents are scored; %s", how)
     if train.responses is None and not isinstance(model.loss, NoLoss):
-        raise ValueError(
-            "the documents have no labels; choose loss=none, or say where the labels are (corpus options)"
-        )
+        where = next((o for o in ("label", "labels_path", "response") if hasattr(reader, o)), None)
+        says = f", or say where the labels are, corpus.{where}=..." if where else ""
+        raise ValueError(f"the documents have no labels; choose loss=none{says}")
     result = _fit(settings, chosen, model, train, folder, resumed)
     predictor = result.predictor.with_options(**vars(settings.predict))
     if settings.save_model:
