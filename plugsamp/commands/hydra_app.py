@@ -8,6 +8,7 @@ import re
 import sys
 import tempfile
 from collections.abc import Callable
+from pathlib import Path
 
 import hydra
 from hydra._internal.utils import get_args_parser
@@ -23,6 +24,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from plugsamp import hydra_source, registry
+from plugsamp.commands.failures import RunFolder, of_plugin
 from plugsamp.commands.sweeping import Completed, Sweep, awaiting, finish
 from plugsamp.commands.wording import corpus_of, speak_of, spoken_error
 from plugsamp.errors import Interrupted
@@ -63,11 +65,11 @@ def run(
     has ended. With `table` a sweep of the command ends with the table of its jobs, however it ends.
     Jobs of other commands have no folders: nothing is left of what Hydra writes of their sweep.
     """
-    arguments = _in_order(arguments)
     speak_of(None)
     if unknown := _unknown_flag(command, arguments):
         print(f"plugsamp {command}: {unknown}", file=sys.stderr)
         return 2
+    arguments = _in_order(arguments)
     for argument in arguments:
         empty = re.fullmatch(r"""\+{0,2}hydra\.(run|sweep)\.dir=\s*(''|""|null)?\s*""", argument)
         if empty:  # Hydra would write into the working folder, before anything else
@@ -144,6 +146,7 @@ def _run(command: str, task, arguments: list[str], config_name: str, sweep: Swee
     failure: list[BaseException] = []
     gone: list[BrokenPipeError] = []  # the reader of the output
     keep = wants_traceback()
+    folder = RunFolder(arguments)
     jobs = 0  # in this process: launchers may run them in others
 
     def job(config: DictConfig):
@@ -155,6 +158,7 @@ def _run(command: str, task, arguments: list[str], config_name: str, sweep: Swee
         sweeping = HydraConfig.get().mode == RunMode.MULTIRUN
         try:
             if not (sweeping and sweep is not None):
+                folder.path = Path(HydraConfig.get().runtime.output_dir)
                 return task(config)
             _label_console(f"#{HydraConfig.get().job.num} ")
             with sweep.job():
@@ -168,10 +172,12 @@ def _run(command: str, task, arguments: list[str], config_name: str, sweep: Swee
             mistake = isinstance(error, USER_ERRORS)
             if sweeping and (mistake or sweep is not None):
                 # The other jobs of a sweep go on; this one's failure is told at once, in its own log too.
-                log.error("%s: %s", command, message_of(error), exc_info=keep or not mistake)
+                short = None if keep or mistake else of_plugin(error)
+                trace = keep or not (mistake or short)
+                log.error("%s: %s", command, short or message_of(error), exc_info=trace)
                 if sweep is not None and sweep.lenient:
                     return None
-            if keep or sweeping or not mistake:
+            if keep or sweeping or not (mistake or of_plugin(error)):
                 raise
             failure.append(error)  # Hydra would add lines of its own
             return None
@@ -219,7 +225,13 @@ def _run(command: str, task, arguments: list[str], config_name: str, sweep: Swee
             os.environ.pop("HYDRA_FULL_ERROR", None)
         else:
             os.environ["HYDRA_FULL_ERROR"] = full
+    if failure and not isinstance(failure[0], (CompactHydraException, *USER_ERRORS)):
+        print(f"plugsamp {command}: an error in a plugin's code\n{of_plugin(failure[0])}", file=sys.stderr)
+        print(f"({TRACEBACK_VARIABLES[0]}=1 shows the whole traceback)", file=sys.stderr)
+        return 1
     if failure:
+        if sweep is not None:
+            folder.forget()
         print(f"plugsamp {command}: {explain(failure[0], arguments, config_name)}", file=sys.stderr)
         return 2
     return 0

@@ -107,5 +107,5 @@ EXAMPLES = """\
   plugsamp report run=outputs/2026-01-31/12-00-00 'documents=[17,23]' out=why.html
   plugsamp report run=run names=topic_names.json corpus=csv corpus.path=moved.csv"""
 
-COMMAND = Command("report", "report", task, USAGE, EXAMPLES)
+COMMAND = Command("report", "report", task, USAGE, EXAMPLES, optional=("corpus",))
 main = COMMAND.main

@@ -27,6 +27,7 @@ class Table(FieldOptions, TestFile, TextReader):
     Parameters
     ----------
     path : str
+        The file, plain or .gz.
     delimiter : str
         ``"auto"`` (tab where the name ends in .tsv or .tsv.gz, otherwise comma), ``"tab"``, or one
         character.
@@ -37,6 +38,7 @@ class Table(FieldOptions, TestFile, TextReader):
     missing_as : list of str, optional
         Labels and values of columns that mean "missing" besides the empty one, such as NaN. Text never is.
     encoding : str
+        Of the file, such as utf-8 or latin-1.
     Others : see `FieldOptions`, `plugsamp.text.TextOptions`, `plugsamp.readers.base`.
     """
 

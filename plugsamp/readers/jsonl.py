@@ -21,10 +21,12 @@ class JsonLines(FieldOptions, TestFile, TextReader):
     Parameters
     ----------
     path : str
+        The file, plain or .gz.
     tokens, counts : str
         The names of the fields that hold a list of words (taken as they are), or an object from word
         to count. Of text, tokens and counts the first that the file has is read.
     encoding : str
+        Of the file, such as utf-8 or latin-1.
     Others : see `FieldOptions`, `plugsamp.text.TextOptions`, `plugsamp.readers.base`.
     """
 
