@@ -18,6 +18,7 @@ from plugsamp.commands.targets import target
 from plugsamp.commands.wording import warnings_to
 from plugsamp.errors import InputError
 from plugsamp.models import load_model
+from plugsamp.report import folder
 
 log = logging.getLogger(__name__)
 
@@ -38,7 +39,6 @@ def task(config: DictConfig) -> None:
     from hydra.core.hydra_config import HydraConfig
 
     from plugsamp import report
-    from plugsamp.report import folder
 
     settings = settings_of(Settings, config)
     with contextlib.chdir(HydraConfig.get().runtime.cwd), warnings_to(log):
@@ -87,8 +87,7 @@ def documents(config: DictConfig, run, predictor, path: Path):
             raise
         log.warning("the run's corpus cannot be read, so its documents are left out (%s)", error)
         return None, None
-    digest = run.metrics.get("corpus_digest")
-    if digest is not None and train.digest() != digest:
+    if not folder.trained_on(run, train):
         log.warning(
             "these are not the training documents of the run: what is said of documents is about others"
         )

@@ -16,6 +16,9 @@ from plugsamp.report.texts import cut, shown
 #: Points of a line, lines of a chart, charts.
 POINTS, LINES, CHARTS = 300, 40, 24
 
+#: The part of the sweeps, from the first on, that the scale of a chart takes no notice of.
+FIRST = 10
+
 #: Draws of which effective ones can be told.
 LEAST = 4
 
@@ -41,6 +44,7 @@ class Chart:
     title: str
     drawn: Markup
     legend: list[tuple[str, str]] = field(default_factory=list)
+    drawn_from: int | None = None  # the scale is that of the sweeps from this one on
 
 
 @dataclass(frozen=True)
@@ -125,7 +129,8 @@ def _charts(trace: Trace, burn_in: int, n_sweeps: int) -> tuple[list[Chart], str
         drawn = [(f"s{i % COLOURS}", first["sweep"], first[name]) for i, name in enumerate(proposals)]
         chart = _chart(title, drawn, burn_in, n_sweeps)
         legend = [(f"s{i % COLOURS}", shown(n.removeprefix(prefix))) for i, n in enumerate(proposals)]
-        charts.append(Chart(chart.title + (" (first chain)" if several else ""), chart.drawn, legend))
+        title = chart.title + (" (first chain)" if several else "")
+        charts.append(Chart(title, chart.drawn, legend, chart.drawn_from))
     notes = [
         cut(min(CHARTS, len(charts)), len(charts), "columns", "all are in trace.csv"),
         cut(min(LINES, len(trace.chains)), len(trace.chains), "chains", "all are in trace.csv"),
@@ -138,7 +143,13 @@ def _chart(title: str, drawn, burn_in: int, n_sweeps: int) -> Chart:
     for class_, xs, ys in drawn:
         chosen = np.linspace(0, len(xs) - 1, min(POINTS, len(xs))).astype(int)
         thinned.append((class_, xs[chosen], ys[chosen]))
-    return Chart(title, svg.lines(f"Trace of the {title}", thinned, (burn_in + 0.5, n_sweeps)))
+    # The first sweeps come from far away, and would leave no room for the others.
+    first = n_sweeps // FIRST
+    seen = svg.extent(np.concatenate([ys[xs > first] for _, xs, ys in drawn]))
+    away = [(ys < seen[0]) | (ys > seen[1]) for _, _, ys in thinned]
+    drawn_from = first + 1 if any(one.any() for one in away) else None
+    picture = svg.lines(f"Trace of the {title}", thinned, (burn_in + 0.5, n_sweeps), y=seen)
+    return Chart(title, picture, drawn_from=drawn_from)
 
 
 def _mixing(trace: Trace, burn_in: int) -> tuple[list[Mixed], str]:

@@ -163,3 +163,9 @@ def _trace(path: Path) -> Trace:
         for owner in dict.fromkeys(owners.tolist())
     }
     return Trace(chains, by == "chain")
+
+
+def trained_on(run: Run, corpus) -> bool:
+    """Whether these are the documents that the run was fitted to, unless it does not say."""
+    digest = run.metrics.get("corpus_digest")
+    return digest is None or corpus.digest() == digest

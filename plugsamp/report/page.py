@@ -63,7 +63,7 @@ def text(path: Path, metrics, predictor, train, test, train_prediction, document
     context |= dict.fromkeys(
         ("models", "weights", "outcome", "coding", "calibrated", "separate", "loss", "source")
     )
-    context |= {"explanations": [], "asked": bool(documents), "part": "test", "n_draws": 0}
+    context |= {"explanations": [], "asked": bool(documents), "part": "test", "n_draws": 0, "new": False}
     if predictor is not None:
         context |= _of_model(run, path, predictor, train, test, train_prediction, documents, names_file)
     return _environment().get_template("report.html").render(context)
@@ -80,14 +80,15 @@ def _of_model(run, path, predictor, train, test, train_prediction, documents, na
     if names_file is None and (path / names.FILE).is_file():
         names_file = path / names.FILE
     named = {} if names_file is None else names.read(names_file, topics_of_all)
+    new = train is not None and not folder.trained_on(run, train)
     train, test = (_known(corpus, predictor) for corpus in (train, test))
     if train is not None and train_prediction is None:
         train_prediction = predictor.predict(train)
     scored, part = run.predictions, "test"
     if scored is None and train is not None and train_prediction.labels is not None:
-        scored, part = _table(train_prediction, train), "training"
+        scored, part = _table(train_prediction, train), "new" if new else "training"
     coding = predictor.coding
-    explained = _explanations(members, predictor, train, test, scored, documents)
+    explained = _explanations(members, predictor, train, test, scored, documents, new)
     return {
         "data": _data(topics_of_all, named),
         "names": {k: texts.shown(v, names.LONGEST) for k, v in named.items()},
@@ -102,6 +103,7 @@ def _of_model(run, path, predictor, train, test, train_prediction, documents, na
         "loss": texts.shown(repr(members[0].predictor.loss), 120),
         "explanations": explained,
         "part": part,
+        "new": new,
         "n_draws": len(members[0].predictor.eta),
         "source": members[0].predictor.source,
         "outputs": len(coding.output_names) if coding.task != "none" else 0,
@@ -134,7 +136,7 @@ def _table(prediction, corpus) -> folder.Table:
     return folder.Table(columns, [[str(cell) for cell in row] for row in rows])
 
 
-def _explanations(members, predictor, train, test, scored, documents):
+def _explanations(members, predictor, train, test, scored, documents, new):
     parts = {name: corpus for name, corpus in (("test", test), ("training", train)) if corpus is not None}
     if documents:
         wanted: dict[str, list[int]] = {}
@@ -149,7 +151,8 @@ def _explanations(members, predictor, train, test, scored, documents):
     found = []
     for part, rows in wanted.items():
         explained = explain.explain(members, predictor, parts[part], rows)
-        found += explain.in_part(explained, "training") if part == "training" else explained
+        part = "new" if new else part
+        found += explained if part == "test" else explain.in_part(explained, part)
     return found
 
 

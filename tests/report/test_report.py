@@ -13,7 +13,7 @@ import plugsamp as ps
 from plugsamp import report
 from plugsamp.cli import main
 from plugsamp.errors import InputError
-from plugsamp.report import explain, folder, names, texts, topics
+from plugsamp.report import chains, explain, folder, names, texts, topics
 from plugsamp.report.members import members_of, naming
 
 HOSTILE = "</script><img/src=x/onerror=boom()>"
@@ -208,6 +208,13 @@ def test_a_run_without_its_corpus_keeps_what_it_has(at, capsys):
     assert main(["report", "run=run", *options, "documents=[food-2,space-0]"]) == 0
     text = "".join(read(at / "run" / "report.html").text)
     assert "food-2" in text and "space-0 (training)" in text
+    assert "(new)" not in text
+    new = [o.replace("moved.jsonl", "new.jsonl") for o in options]
+    (at / "new.jsonl").write_text('{"id": "n1", "text": "bread soup butter"}\n')
+    assert main(["report", "run=run", *new, "documents=[n1]", "out=why.html"]) == 0
+    page = (at / "why.html").read_text()
+    assert "n1 (new)" in page and "(training)" not in page and "<b>New documents that have most" in page
+    assert "not those that the run was fitted to" in page
     assert main(["report", "run=run", *options, "documents=[nobody]"]) == 2
     assert "no document 'nobody'" in capsys.readouterr().err
 
@@ -407,8 +414,8 @@ def test_topics_of_the_chain_and_of_predictions_have_the_same_words():
     for topic in model.topics:
         for weight in topic.weights:
             c = list(result.predictor.coding.classes).index(weight.output)
-            assert weight.median == pytest.approx(np.median(eta[:, c, topic.number]))
-            assert weight.low <= weight.median <= weight.high
+            assert weight.mean == pytest.approx(np.mean(eta[:, c, topic.number]))
+            assert weight.low <= weight.mean <= weight.high
         assert len(topic.documents) == 3
         assert topic.documents[0].share >= topic.documents[-1].share
 
@@ -422,7 +429,18 @@ def test_numbers(value, digits, text):
     assert texts.number(value, digits) == text
 
 
+def test_the_first_sweeps_do_not_set_the_scale():
+    sweeps, values = np.arange(1, 101.0), np.r_[np.full(5, -90e3), np.linspace(-15e3, -14e3, 95)]
+    chart = chains._chart("log joint", [("s0", sweeps, values)], 50, 100)
+    assert chart.drawn_from == 11 and "−90" not in chart.drawn and "−14.0k" in chart.drawn
+    path = chart.drawn.partition('class="line s0"')[0].rpartition(' d="')[2]
+    assert path.count("M") == 1 and path.count("L") > 90  # from where they come into sight
+    flat = chains._chart("beta", [("s0", sweeps, np.sin(sweeps))], 50, 100)
+    assert flat.drawn_from is None
+
+
 def test_ticks_are_told_apart():
+    assert texts.compact([-20e3, -10e3, 0.0]) == ["−20k", "−10k", "0"]
     from plugsamp.report.svg import extent, ticks
 
     for low, high in ((-1.32e6, -1.29e6), (0.0, 1e-5), (0.51, 0.52), (-3.0, 8e9), (5.0, 5.0), (0.0, 0.0)):
