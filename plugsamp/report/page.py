@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import logging
 import shlex
 from functools import cache
 from importlib.resources import files
@@ -14,11 +15,14 @@ from markupsafe import Markup
 
 from plugsamp import references
 from plugsamp.ensembles import CHAINS, Ensemble
+from plugsamp.errors import InputError
 from plugsamp.evaluation import Evaluation
 from plugsamp.models import load_model
 from plugsamp.report import chains, explain, folder, names, outcome, texts, topics, weights
 from plugsamp.report.members import calibrated, first_chain, members_of, naming
 from plugsamp.runfolder import prediction_rows
+
+log = logging.getLogger(__name__)
 
 TEMPLATES = (
     "report.html",
@@ -77,9 +81,7 @@ def _of_model(run, path, predictor, train, test, train_prediction, documents, na
         predictor, train_prediction = predictor.members[0], None
     else:
         members = members_of(predictor)
-    if names_file is None and (path / names.FILE).is_file():
-        names_file = path / names.FILE
-    named = {} if names_file is None else names.read(names_file, topics_of_all)
+    named = _names(path, names_file, topics_of_all)
     new = train is not None and not folder.trained_on(run, train)
     train, test = (_known(corpus, predictor) for corpus in (train, test))
     if train is not None and train_prediction is None:
@@ -109,6 +111,19 @@ def _of_model(run, path, predictor, train, test, train_prediction, documents, na
         "outputs": len(coding.output_names) if coding.task != "none" else 0,
         "has_documents": train is not None,
     }
+
+
+def _names(path: Path, names_file, topics: names.Naming) -> dict[str, str]:
+    """The names of topics: those asked for, or the folder's own, which may be of what the run was before."""
+    if names_file is not None:
+        return names.read(names_file, topics)
+    if not (path / names.FILE).is_file():
+        return {}
+    try:
+        return names.read(path / names.FILE, topics)
+    except InputError as error:  # a run that ends does not fail of it
+        log.warning("%s; the page has no names", error)
+        return {}
 
 
 def _data(topics: names.Naming, named: dict[str, str]) -> dict:

@@ -299,6 +299,11 @@ def test_names_are_taken_wherever_the_topics_are_the_same(at, capsys):
         found = json.loads(re.search(r'id="data">(.*?)</script>', text)[1])["names"]
         assert found == {"0.1": "salt", **({"1.2": "sea"} if second == "sea" else {})}, kind
         assert 'data-t="0.1" dir="auto">salt<' in text
+    # Names for what the run was before are left out of the page of what it is now.
+    (at / "run" / "topic_names.json").write_text(json.dumps({**files["page"], "model": "was"}))
+    assert main(["resume", "run=run", "sweeps=24"]) == 0
+    assert "topic_names.json: these names are for the topics of another model" in capsys.readouterr().err
+    assert 'data-t="0.1" dir="auto"></span>' in (at / "run" / "report.html").read_text()
     # topics.csv with a column of names
     first, *rows = (at / "run" / "topics.csv").read_text().splitlines()
     table = [f"{first},name", *(f"{row},{'sea' if row.startswith('chain 2,1,') else ''}" for row in rows)]
