@@ -47,7 +47,7 @@ def task(config: DictConfig) -> None:
             for file in written.files:
                 print(f"  {file}")
             if written.left_out:
-                log.warning("%s cannot hold %s, which is left out", settings.to, ", ".join(written.left_out))
+                log.warning("left out, as %s cannot hold them: %s", settings.to, ", ".join(written.left_out))
             given = " ".join(_shell(f"corpus.{k}={v}") for k, v in written.options.items())
             print(f"read it with: corpus={settings.to} {_shell(f'corpus.path={path}')} {given}".rstrip())
 

@@ -82,6 +82,12 @@ def task(config: DictConfig) -> float | None:
 
 def _files(out: str, overwrite: bool) -> dict[str, Path]:
     """The measures as JSON, and beside them the tables."""
+    if not out.lower().endswith(".json") and Path(out).suffix.lower() in (".csv", ".tsv", ".txt"):
+        stem = Path(out).with_suffix("")
+        raise ValueError(
+            f"out={out} would be JSON; out={stem}.json has {stem.name}.scores.csv and "
+            f"{stem.name}.confusion.csv beside it"
+        )
     path = target("out", out, overwrite)
     stem = path.name.removesuffix(".json")
     beside = {kind: target("out", path.with_name(f"{stem}.{kind}.csv"), overwrite) for kind in BESIDE}

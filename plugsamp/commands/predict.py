@@ -79,7 +79,7 @@ def task(config: DictConfig) -> None:
             log.info("%s tokens are no words of the model and are left out (n_unknown)", f"{unknown:,}")
         if blind and not (blind == len(rows) and unknown):  # of all of them `predict` has told
             of_them = f", {empty:,} of them no word at all" if empty else ""
-            log.warning("documents without a word of the model (n_known = 0): %s%s", f"{blind:,}", of_them)
+            log.warning("%s documents have no word of the model (n_known = 0)%s", f"{blind:,}", of_them)
 
 
 def _topic_names(settings: Settings, topics: names.Naming) -> dict[str, str]:

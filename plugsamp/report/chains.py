@@ -16,8 +16,9 @@ from plugsamp.report.texts import cut, shown
 #: Points of a line, lines of a chart, charts.
 POINTS, LINES, CHARTS = 300, 40, 24
 
-#: The part of the sweeps, from the first on, that the scale of a chart takes no notice of.
-FIRST = 10
+#: The part of the sweeps, from the first on, that the scale of a chart takes no notice of where they are so
+#: many times as far apart as the others.
+FIRST, FAR = 10, 1.5
 
 #: Draws of which effective ones can be told.
 LEAST = 4
@@ -143,11 +144,11 @@ def _chart(title: str, drawn, burn_in: int, n_sweeps: int) -> Chart:
     for class_, xs, ys in drawn:
         chosen = np.linspace(0, len(xs) - 1, min(POINTS, len(xs))).astype(int)
         thinned.append((class_, xs[chosen], ys[chosen]))
-    # The first sweeps come from far away, and would leave no room for the others.
-    first = n_sweeps // FIRST
+    # The first sweeps may come from far away, and leave no room for the others.
+    first, every = n_sweeps // FIRST, svg.extent(np.concatenate([ys for *_, ys in drawn]))
     seen = svg.extent(np.concatenate([ys[xs > first] for _, xs, ys in drawn]))
-    away = [(ys < seen[0]) | (ys > seen[1]) for _, _, ys in thinned]
-    drawn_from = first + 1 if any(one.any() for one in away) else None
+    far = every[1] - every[0] > FAR * (seen[1] - seen[0])
+    seen, drawn_from = (seen, first + 1) if far else (every, None)
     picture = svg.lines(f"Trace of the {title}", thinned, (burn_in + 0.5, n_sweeps), y=seen)
     return Chart(title, picture, drawn_from=drawn_from)
 
