@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 
 import plugsamp as ps
@@ -179,6 +179,8 @@ def test_missing_responses_are_left_out_of_scores(documents):
     assert model.score(counts, np.where(rows, labels.astype(object), np.nan)) > 0.9
     search = GridSearchCV(model, {"n_topics": [2, 3]}, cv=3).fit(counts, some)
     assert search.best_score_ > 0.5 and not np.isnan(search.cv_results_["mean_test_score"]).any()
+    numbers = np.where(rows, labels == "food", np.nan)
+    assert GridSearchCV(model, {"n_topics": [2, 3]}, cv=KFold(3)).fit(counts, numbers).best_score_ > 0.5
     with pytest.raises(ValueError, match="no document to score"):
         model.score(counts[:2], [None, None])
 
