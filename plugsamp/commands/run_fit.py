@@ -205,10 +205,11 @@ def _responses_of(loss) -> str:
 def _fit(settings, chosen, model, train, folder: Path, resumed) -> Fit | SeparateFit:
     n_tokens = train.n_tokens
     sweep = sweeping.current()
-    bar = False if sweep is not None and sweep.elsewhere else None  # one terminal for several runs
+    # Chains of their own report when they are done, and are counted as they are.
+    one = settings.multiclass == "multitask" and settings.chains == 1
+    shared = sweep is not None and sweep.elsewhere  # one terminal for several runs
+    bar = None if one and not shared else False
     with TraceFile(folder / "trace.csv") as trace, Progress(settings.sweeps, n_tokens, bar) as progress:
-        # Chains of their own report when they are done, and are counted as they are.
-        one = settings.multiclass == "multitask" and settings.chains == 1
         observers = [trace, progress] if one else [trace]
         if resumed is not None:
             observers.insert(0, _Once(resumed))
