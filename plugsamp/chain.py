@@ -162,7 +162,7 @@ class Chain:
         chosen = self.kernel.chosen(model, corpus, n_outputs, self.backend.parallel)
         given, self.kernel = self.kernel, chosen
         if self.kernel is not given:
-            log.info("%r: %r", given, self.kernel)
+            log.info("kernel: %r, chosen by %s", self.kernel, type(given).__name__.lower())
         if n_outputs and not self.kernel.responses:
             raise ValueError(
                 f"{self.kernel!r} samples models without responses only; with them: {responsive_kernels()}"

@@ -90,7 +90,7 @@ def test_nothing_is_left_of_a_write_that_fails(tmp_path):
 
 
 def test_overwriting_is_asked_for_and_only_of_such_folders(folder, tmp_path):
-    with pytest.raises(StorageError, match="exists"):
+    with pytest.raises(StorageError, match="exists; overwrite=True"):
         write_folder(folder, "model", ARRAYS, {})
     write_folder(folder, "model", {}, {"new": 1}, overwrite=True)
     assert read_folder(folder, "model") == ({}, {"new": 1})
