@@ -179,10 +179,9 @@ class Crew:
 
     def _died(self, number: int, doing: str, cause: BaseException) -> None:
         until = time.monotonic() + _LAST_WORD
-        with contextlib.suppress(WorkerDied):
-            while number not in self._status and self._refused is None and time.monotonic() < until:
-                if self._nursery.control.poll(0.05):
-                    self._listen()
+        while number not in self._status and self._refused is None and time.monotonic() < until:
+            if self._nursery.control.poll(0.05):
+                self._listen()  # says so if it is gone itself, which is why they are
         self.close()
         if self._refused is not None:
             raise BlockingIOError(f"no worker process can be started: {self._refused}") from None

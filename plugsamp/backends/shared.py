@@ -86,6 +86,12 @@ class SharedArena(Arena):
         self._last, self._used, self._end = -1, 0, 0  # the segment that has room, from where to where
         self._left = None  # bytes of memory that may still be asked for
 
+    def __reduce__(self):
+        raise TypeError(
+            "a chain of worker processes shares its memory with them, and is not copied or pickled; what its "
+            "`save` writes another chain can `load`"
+        )
+
     @property
     def size(self) -> int:
         """Bytes of all segments, with those that are never touched."""

@@ -239,6 +239,8 @@ def _run(config: DictConfig, folder: Path, resumed: Callable[[], None] | None) -
         warnings.showwarning = lambda message, *rest, **more: log.warning("%s", message)
         try:
             metrics = run_fit.run(settings, chosen, model, folder, go_on if resumed is not None else None)
+        except SystemExit as stop:  # the run has not been done
+            raise RuntimeError(f"the run was ended by sys.exit({stop.code!r}), of a plugin perhaps") from stop
         except KeyboardInterrupt as interrupt:
             if str(interrupt) not in ("", "interrupted"):  # it says what stands
                 raise
