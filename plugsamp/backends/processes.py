@@ -129,8 +129,8 @@ class InProcesses(Work):
     def check(self) -> None:
         if os.getpid() != self._owner:  # a fork shares the arrays, and would change them under the owner
             raise RuntimeError(
-                f"this chain is that of process {self._owner}, which this one (process {os.getpid()}) was forked "
-                "from: make a chain here, and load what the other has saved"
+                f"this chain is that of process {self._owner}, which process {os.getpid()} was forked from: "
+                "make a chain here, and load what the other has saved"
             )
         if self._failed is not None:
             raise WorkerDied(f"this chain has ended: {self._failed}")

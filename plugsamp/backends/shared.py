@@ -187,7 +187,7 @@ def _in_file(folder: Path, size: int, touched: float) -> int:
     room = os.statvfs(folder)
     free, needed = room.f_bavail * room.f_frsize, int(size * touched)
     if needed > free:
-        raise OSError(f"{folder} has {free / 2**30:.1f} GB free, and {needed / 2**30:.1f} GB are needed")
+        raise OSError(f"{folder} has {free / 2**20:,.0f} MB free, and {needed / 2**20:,.0f} MB are needed")
     with tempfile.TemporaryFile(dir=folder, prefix="plugsamp-") as file:
         if touched == 1.0 and hasattr(os, "posix_fallocate"):
             os.posix_fallocate(file.fileno(), 0, size)  # a full disk is met now, and not in a write to memory

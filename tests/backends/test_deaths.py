@@ -47,6 +47,9 @@ class Loss(ps.losses.Hinge):
     def fail(self):
         raise KeyError("no such thing")
 
+    def leave(self):
+        raise SystemExit(0)
+
     def fail_oddly(self):
         raise Odd("one", "two")
 
@@ -130,7 +133,7 @@ def test_a_killed_nursery_ends_the_run(make):
     nursery = set(relatives()) - set(chain.work.pids)
     for pid in nursery:
         os.kill(pid, signal.SIGKILL)
-    with pytest.raises(WorkerDied):
+    with pytest.raises(WorkerDied, match="that worker processes are forked from was killed by SIGKILL"):
         chain.run(50)
     assert gone_within(PATIENCE)
 
@@ -153,6 +156,14 @@ def test_an_exception_in_a_plugin(make):
     assert "odd_loss.py" in str(info.value.__cause__)
     assert "raise KeyError" in str(info.value.__cause__)
     chain.close()
+
+
+def test_a_plugin_that_ends_the_program_has_failed(make):
+    with (
+        make("leave") as chain,
+        pytest.raises(RuntimeError, match=r'"documents" of sweep 1 called sys.exit\(0\)'),
+    ):
+        chain.run(1)
 
 
 def test_an_exception_that_cannot_be_sent(make):
