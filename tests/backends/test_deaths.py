@@ -301,6 +301,26 @@ def test_out_of_memory_in_a_worker(site, tmp_path):
     assert gone_within(PATIENCE, process.pid)
 
 
+def test_too_little_memory_for_blas_is_told():
+    """OpenBLAS by itself never comes back."""
+    text = """
+        import re, resource
+        import numpy as np
+        from plugsamp.blas import single_thread
+        size = int(re.search(r"VmSize:\\s+(\\d+) kB", open("/proc/self/status").read())[1]) << 10
+        resource.setrlimit(resource.RLIMIT_AS, (size + (20 << 20),) * 2)
+        try:
+            with single_thread():
+                np.ones((300, 300)) @ np.ones((300, 300))
+        except MemoryError:
+            print("told")
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(text)], capture_output=True, text=True, timeout=PATIENCE,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr) == (0, "told\n", "")
+
+
 @pytest.mark.slow
 def test_too_little_memory_to_attach(site, tmp_path):
     """An address space that holds the arrays in the owner and no more in the workers."""
