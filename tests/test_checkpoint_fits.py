@@ -395,6 +395,22 @@ def test_one_fit_at_a_time(tmp_path):
     assert not (tmp_path / "c" / ".lock").exists()
 
 
+def test_two_threads_do_not_take_a_lock_at_once(tmp_path, monkeypatch):
+    make = Lock._locked_file
+
+    def meanwhile(lock):
+        monkeypatch.undo()
+        with pytest.raises(Locked, match="another fit of this process"), Lock(tmp_path):
+            pass
+        return make(lock)
+
+    monkeypatch.setattr(Lock, "_locked_file", meanwhile)
+    with Lock(tmp_path):
+        assert (tmp_path / ".lock").exists()
+    with Lock(tmp_path):
+        pass
+
+
 HOLDER = """
 import sys, time
 from plugsamp.checkpoint.lock import Lock
