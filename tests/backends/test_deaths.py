@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import plugsamp as ps
-from plugsamp.backends import WorkerDied, WorkerError
+from plugsamp.backends import WorkerDied, WorkerError, crew
 
 from .leftovers import gone_within, relatives
 
@@ -258,6 +258,40 @@ def test_an_interrupt_leaves_a_chain_that_can_go_on(site, tmp_path):
     )
     process, _ = script(site, tmp_path, "nap", after=after)
     assert process.communicate(timeout=PATIENCE) == ("went on\n", "")
+    assert gone_within(PATIENCE, process.pid)
+
+
+def test_a_worker_that_gives_no_answer_is_named(make, marks, monkeypatch, caplog):
+    monkeypatch.setattr(crew, "SLOW", 0.1)
+    with make("nap", folder=marks) as chain:
+        chain.run(1)
+    assert f"(process {next(marks.iterdir()).name})" in caplog.text
+    assert caplog.text.count('of 2, at "documents" of sweep 1') == 1
+
+
+def test_a_second_interrupt_of_a_fit_does_not_wait(site, tmp_path):
+    """To a fit the first is a wish only, and its workers are in the midst of it when the second comes."""
+    after = """
+        import signal, threading, time
+        from pathlib import Path
+
+        def interrupt():
+            while not any(Path({folder!r}).iterdir()):
+                time.sleep(0.01)
+            for _ in range(2):
+                os.kill(os.getpid(), signal.SIGINT)
+                time.sleep(0.2)
+
+        chain.close()
+        threading.Thread(target=interrupt, daemon=True).start()
+        try:
+            ps.fit(corpus, model, ps.kernels.Dense("partial"), backend=ps.backends.Processes(workers=2),
+                   init="random", checkpoint={folder!r} + ".check")
+        except KeyboardInterrupt as error:
+            print(type(error).__name__)
+    """.format(folder=str(tmp_path / "marks"))
+    process, _ = script(site, tmp_path, "sleep", after=after)
+    assert process.communicate(timeout=PATIENCE) == ("Interrupted\n", "")
     assert gone_within(PATIENCE, process.pid)
 
 
