@@ -11,6 +11,7 @@ from typing import Literal
 from plugsamp import cores
 from plugsamp.adlda import SCHEMES
 from plugsamp.backends import counter
+from plugsamp.backends.arena import Arena
 from plugsamp.backends.base import Backend, Work
 from plugsamp.backends.failures import WorkerDied
 from plugsamp.backends.shared import SharedArena
@@ -99,7 +100,8 @@ class InProcesses(Work):
         self.n = n
         self.workers = min(n, cores.all_cores())  # the others sleep; who does a piece is all the same
         self._owner = os.getpid()
-        self.arena = SharedArena(folder)
+        # where nothing can be forked (Windows), nothing of what follows is there either
+        self.arena = SharedArena(folder) if hasattr(os, "fork") else Arena()
         self._pieces = self.arena.array("pieces", 8, "int64")
         self._crew = self._failed = self.phases = None
         self._ready = self._here = False

@@ -139,9 +139,12 @@ def test_a_forked_child_does_not_end_the_workers():
         np.testing.assert_array_equal(made.run(1).eta, chain().run(2).eta)
 
 
-@pytest.mark.parametrize("at", ["the nursery", "the fork"])
+@pytest.mark.parametrize("at", ["the nursery", "the fork", "Windows"])
 def test_where_processes_are_forbidden_the_work_is_done_here(at, monkeypatch):
-    if at == "the nursery":
+    if at == "Windows":
+        monkeypatch.delattr(os, "fork")
+        monkeypatch.setattr(shared, "_in_memory", None)
+    elif at == "the nursery":
 
         def no(*arguments, **options):
             raise PermissionError(1, "Operation not permitted")
