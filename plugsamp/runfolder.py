@@ -203,7 +203,7 @@ def _owner(owner: str | None, value) -> list:
 
 def write_predictions(path, *table, **more) -> None:
     """predictions.csv: the table that `prediction_rows` makes of the other arguments."""
-    with open(path, "w", newline="", encoding="utf-8", errors="backslashreplace") as file:
+    with complete(path, errors="backslashreplace", newline="") as file:
         write_table(file, *prediction_rows(*table, **more))
 
 

@@ -95,8 +95,10 @@ def write_folder(
             (temporary / unfinished.MARK).unlink()
             sync_folder(temporary)
             _put(temporary, path)
-        except BaseException:
+        except BaseException as error:
             shutil.rmtree(temporary, ignore_errors=True)
+            if isinstance(error, OSError) and error.filename is None and error.errno is not None:
+                error.filename = str(path)  # a write does not know of what
             raise
     return path
 

@@ -241,6 +241,8 @@ def _run(config: DictConfig, folder: Path, resumed: Callable[[], None] | None) -
             metrics = run_fit.run(settings, chosen, model, folder, go_on if resumed is not None else None)
         except RunInterrupted:
             raise
+        except SystemExit as stop:  # the run has not been done
+            raise RuntimeError(f"the run was ended by sys.exit({stop.code!r}), of a plugin perhaps") from stop
         except KeyboardInterrupt as interrupt:  # before or after the chain
             raise run_fit.interrupted(interrupt, folder) from None
     value = metrics_by_name.objective(metrics, settings.metric)

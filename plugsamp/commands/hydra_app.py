@@ -307,6 +307,8 @@ def message_of(error: BaseException) -> str:
 
 
 def _plain(error: BaseException) -> str:
+    if isinstance(error.__cause__, OSError) and str(error).startswith("Unable to configure handler"):
+        error = error.__cause__  # logging's own words for a log that cannot be written
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
     if isinstance(error, MemoryError):
