@@ -26,7 +26,7 @@ def agreement(trace: Sequence[dict], burn_in: int) -> dict[str, dict[str, float]
     Returns
     -------
     dict
-        By quantity what `plugsamp.convergence.Mixing` holds.
+        By quantity what `plugsamp.convergence.Mixing` holds; of a constant ``constant`` says so.
 
     Raises
     ------
@@ -47,5 +47,6 @@ def agreement(trace: Sequence[dict], burn_in: int) -> dict[str, dict[str, float]
         if chains[0][0].get(name) is None:
             continue
         draws = np.array([[row[name] for row in rows] for rows in chains], float)
-        found[name] = asdict(mixing(draws))
+        mixed = mixing(draws)
+        found[name] = asdict(mixed) | ({"constant": mixed.constant} if mixed.constant else {})
     return found

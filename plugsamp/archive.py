@@ -50,7 +50,9 @@ def write_archive(
     """
     path = Path(path)
     if path.is_dir() or (path.exists() and not overwrite):
-        raise StorageError(f"{path} exists")
+        raise StorageError(
+            f"{path} " + ("exists and is a folder" if path.is_dir() else "exists; overwrite=True replaces it")
+        )
     entries, data = {}, {}
     for name, array in arrays.items():
         data[name], entries[name] = storage.encoded(name, array)

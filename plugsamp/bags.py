@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import scipy.sparse as sp
 
-from plugsamp.backends.arena import file_of
+from plugsamp.backends.arena import map_again, place_in_file, seen
 from plugsamp.checks import frozen
 from plugsamp.counts import canonical
 from plugsamp.errors import InputError
@@ -118,8 +118,8 @@ class Mapped:
     in_memory = False
 
     def __init__(self, words, offsets, n_words: int):
-        self._words = np.asarray(words)
-        self.offsets = frozen(np.asarray(offsets))
+        self._words = np.asarray(seen(words))
+        self.offsets = frozen(np.asarray(seen(offsets)))
         self._n_entries = 0
         for first, last in _pieces(self.offsets):
             sizes, indices, _ = self._counted(first, last)
@@ -136,16 +136,16 @@ class Mapped:
 
     def __getstate__(self):
         """The file is named, not copied."""
-        mapped = file_of(self._words)
-        start = self._words.__array_interface__["data"][0] - mapped.__array_interface__["data"][0]
-        place = str(mapped.filename), mapped.offset + start, self._words.shape
-        return {"place": place, "offsets": np.array(self.offsets), "_n_entries": self._n_entries}
+        return {
+            "place": place_in_file(self._words),
+            "offsets": np.array(self.offsets),
+            "_n_entries": self._n_entries,
+        }
 
     def __setstate__(self, state):
-        filename, offset, shape = state.pop("place")
+        self._words = np.asarray(map_again(state.pop("place")))
         self.__dict__.update(state)
         frozen(self.offsets)
-        self._words = np.asarray(np.memmap(filename, np.int32, "r", offset, shape))
 
     @property
     def n_entries(self) -> int:

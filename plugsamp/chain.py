@@ -162,7 +162,7 @@ class Chain:
         chosen = self.kernel.chosen(model, corpus, n_outputs, self.backend.parallel)
         given, self.kernel = self.kernel, chosen
         if self.kernel is not given:
-            log.info("%r: %r", given, self.kernel)
+            log.info("kernel: %r, chosen by %s", self.kernel, type(given).__name__.lower())
         if n_outputs and not self.kernel.responses:
             raise ValueError(
                 f"{self.kernel!r} samples models without responses only; with them: {responsive_kernels()}"
@@ -197,6 +197,7 @@ class Chain:
             _ = self.state.word_order  # tokens are counted word by word, and workers are to find it made
         self.work.start(self.phases)
         self.sweep = 0
+        self._midway = False  # a sweep was begun and not ended: counts may not be those of z
         self._start(init)
 
     def _response_weights(self) -> np.ndarray | None:
@@ -251,6 +252,7 @@ class Chain:
                 raise ValueError(f"eta must have shape {state.eta.shape}, not {eta.shape}")
             if not _representable(eta):
                 raise ValueError(f"eta must hold finite numbers, of size {LARGEST_WEIGHT:g} at most")
+        self.work.check()
         # Only now, so that what is refused changes nothing.
         if z is not None:
             state.z[:] = z
@@ -265,6 +267,13 @@ class Chain:
         self._spread_weights()
         if self.kernel.partial:
             self._draw_phi(self.sweep, inclusion)
+        self._midway = False
+
+    def _settle(self) -> None:
+        """Make the counts those of z, where an interrupt or an error has ended the last sweep midway."""
+        if self._midway:
+            self.state.renewed()
+            self.state.recount()
 
     def save(self, path, overwrite: bool = False):
         """Write the chain as it is into a folder, from which `load` takes it up to the bit.
@@ -292,6 +301,7 @@ class Chain:
         """
         from plugsamp.checkpoint.chains import load_chain
 
+        self.work.check()
         load_chain(self, path)
         return self
 
@@ -324,7 +334,12 @@ class Chain:
 
     def _one_sweep(self) -> SweepInfo:
         start = time.perf_counter()
+        self.work.check()
+        if self._midway:  # its topics are as good a start as any, all else follows from them
+            self.state.renewed()
+            self.refresh(inclusion=False)
         sweep = self.sweep + 1
+        self._midway = True
         with single_thread():
             self._draw_loss_parameters(sweep)
             reports = self._sample_documents(sweep)
@@ -333,7 +348,7 @@ class Chain:
             if self.kernel.partial:
                 self._draw_phi(sweep)
             self._draw_weights(sweep)
-        self.sweep = sweep
+        self.sweep, self._midway = sweep, False
         return self._report(reports, time.perf_counter() - start)
 
     def _draw_loss_parameters(self, sweep: int) -> None:
@@ -462,6 +477,7 @@ class Chain:
     @property
     def counts(self) -> Counts:
         """n_kw, n_k and n_dk."""
+        self._settle()
         return Counts(self.state)
 
     @property
@@ -514,6 +530,7 @@ class Chain:
         """The log posterior up to a constant, in named parts (MODEL section 8)."""
         from plugsamp import diagnostics
 
+        self._settle()
         return diagnostics.log_joint(self)
 
 

@@ -31,11 +31,26 @@ def whole(name: str, value, least: int = 0, most: int | None = None) -> int:
     return value
 
 
-def switch(name: str, value) -> bool:
-    """A value that is True or False; any other is refused, for "no" would be taken for yes."""
+def flag(name: str, value) -> bool:
+    """`value` where it is True or False: of anything else it is not clear which is meant."""
     if not isinstance(value, bool | np.bool_):
         raise ValueError(f"{name} must be True or False, not {value!r}")
     return bool(value)
+
+
+def n_jobs_of(value):
+    """A number of processes as joblib takes it: None, or a whole number that is not 0."""
+    if value is None:
+        return None
+    try:
+        number = whole("n_jobs", value, -(2**31))
+    except ValueError:
+        number = 0
+    if not number:
+        raise ValueError(
+            f"n_jobs must be a whole number of processes, 1 or more, or -1 for one a core, not {value!r}"
+        )
+    return number
 
 
 def is_number(value) -> bool:
@@ -110,7 +125,7 @@ def responses_of(values, n_documents: int) -> np.ndarray:
         raise InputError(f"responses must be an array of shape (D,) or (D, C), not {type(values).__name__}")
     if isinstance(values, np.ma.MaskedArray):  # what is masked is missing
         values = np.where(np.ma.getmaskarray(values), None, np.ma.getdata(values).astype(object))
-    array = typed_array(values)
+    array = without_na(values)
     if array.dtype.kind == "M" and np.datetime_data(array.dtype)[0] in ("ns", "ps", "fs", "as"):
         array = _times(array)
     if array.ndim not in (1, 2):
@@ -122,10 +137,19 @@ def responses_of(values, n_documents: int) -> np.ndarray:
     if array.dtype.kind == "f" and np.isinf(array).any():
         raise InputError(f"the response of document {np.argwhere(np.isinf(array))[0][0]} is infinite")
     if array.dtype.kind in "OU":
-        check_text([v for v in array.ravel().tolist() if isinstance(v, str)], "response")
+        texts = [v for v in array.ravel().tolist() if isinstance(v, str)]
+        check_text(texts, "response")
+        _check_ends(texts)
     array = array.copy()
     array.flags.writeable = False
     return array
+
+
+def _check_ends(values) -> None:
+    """NumPy's texts lose NULs at their ends, and labels that differ by them would become one."""
+    bad = next((v for v in values if isinstance(v, str) and v.endswith("\0")), None)
+    if bad is not None:
+        raise InputError(f"response {bad!r} ends in a NUL, which texts of NumPy do not keep")
 
 
 def _times(array) -> np.ndarray:
@@ -136,10 +160,28 @@ def _times(array) -> np.ndarray:
     return coarse.astype(object)
 
 
+def without_na(values) -> np.ndarray:
+    """An array of `values` of their own types, and None where pandas has NA, which compares with nothing."""
+    masked = _is_na(getattr(getattr(values, "dtype", None), "na_value", None))
+    array = np.asarray(values, dtype=object) if masked else typed_array(values)
+    if array.dtype.kind == "O":
+        absent = np.array([_is_na(v) for v in array.ravel().tolist()], bool).reshape(array.shape)
+        if absent.any():
+            array = np.where(absent, None, array)
+        elif masked:
+            array = typed_array(array.tolist())
+    return array
+
+
+def _is_na(value) -> bool:
+    return type(value).__name__ == "NAType"  # of pandas, which need not be installed
+
+
 def typed_array(values) -> np.ndarray:
     """An array that keeps each value's own type: NumPy would turn [1, "a", None] into text."""
     if not isinstance(values, list | tuple):
         return np.asarray(values)
+    _check_ends(values)
     nested = [isinstance(v, list | tuple | np.ndarray) for v in values]
     if any(nested):
         widths = {len(v) if n else None for v, n in zip(values, nested, strict=True)}
@@ -233,7 +275,9 @@ def _field(name: str, values, n_documents: int) -> np.ndarray:
 
 def _field_value(name: str, value, row: int):
     value = value.item() if isinstance(value, np.generic) else value
-    if value is None or isinstance(value, bool | int):
+    if value is None or _is_na(value):
+        return None
+    if isinstance(value, bool | int):
         return value
     if isinstance(value, float):
         if np.isinf(value):

@@ -7,6 +7,7 @@ have none.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -15,6 +16,9 @@ from scipy.optimize import linear_sum_assignment
 
 #: Names of quantities that have a topic's number.
 BY_TOPIC = ("eta", "phi", "theta", "zbar", "alpha")
+
+#: Draws that differ by less than this part of the largest differ by rounding.
+ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -26,7 +30,7 @@ class Mixing:
     mean, sd : float
         Over all draws.
     ess : float
-        Effective draws of its mean (bulk). This and the following are NaN of a constant.
+        Effective draws of its mean (bulk). This and the following are NaN of a constant (`constant`).
     inefficiency : float
         L/ESS: draws that are worth one independent one (paper 001 section 4).
     r_hat : float
@@ -38,6 +42,13 @@ class Mixing:
     ess: float
     inefficiency: float
     r_hat: float
+
+    @property
+    def constant(self) -> str | None:
+        """How the quantity is a constant, where it is one: within each chain, or as a whole."""
+        if self.r_hat == self.r_hat:
+            return None
+        return "constant" if self.sd == 0 else "constant within chains"
 
 
 def _statistics():
@@ -70,13 +81,21 @@ def mixing(draws) -> Mixing:
     if not np.isfinite(draws).all():
         raise ValueError("draws hold a number that is not finite")
     statistics = _statistics()
-    if np.ptp(draws) == 0:
-        return Mixing(float(draws[0, 0]), 0.0, *[float("nan")] * 3)
-    if len(np.unique(draws, axis=0)) < len(draws):
+    mean, sd = float(draws.mean()), float(draws.std())
+    least = ROUNDING * np.abs(draws).max()
+    if np.ptp(draws) <= least:
+        return Mixing(mean, 0.0, *[float("nan")] * 3)
+    moving = draws[np.ptp(draws, axis=1) > least]
+    if len(np.unique(moving, axis=0)) < len(moving):
         raise ValueError("two chains have the same draws: chains of one seed are one chain")
-    ess = float(statistics.ess(draws, chain_axis=0, draw_axis=1))
-    r_hat = float(statistics.rhat(draws, chain_axis=0, draw_axis=1))
-    return Mixing(float(draws.mean()), float(draws.std()), ess, draws.size / ess, r_hat)
+    half = draws.shape[1] // 2
+    if all((np.ptp(part, axis=1) <= least).all() for part in (draws[:, :half], draws[:, -half:])):
+        return Mixing(mean, sd, *[float("nan")] * 3)  # nothing within chains to compare their means with
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # of a chain that is constant beside others
+        ess = float(statistics.ess(draws, chain_axis=0, draw_axis=1))
+        r_hat = float(statistics.rhat(draws, chain_axis=0, draw_axis=1))
+    return Mixing(mean, sd, ess, draws.size / ess, r_hat)
 
 
 def summary(quantities: Mapping[str, np.ndarray], aligned: bool = False) -> dict[str, Mixing]:

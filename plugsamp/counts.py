@@ -12,6 +12,9 @@ from plugsamp.errors import InputError, InputWarning
 #: Ids, counts and the numbers of documents and words go up to here.
 LIMIT = 2_147_483_647
 
+#: What makes counts of other things.
+ELSEWHERE = "plugsamp.readers read files, scikit-learn's CountVectorizer counts the words of texts"
+
 
 def canonical(X) -> tuple[np.ndarray, np.ndarray, np.ndarray, tuple[int, int]]:
     """Rows sorted by word, duplicates summed, zeros left out; `X` itself is never changed.
@@ -166,18 +169,33 @@ def _check_inside(index, size, what, other, other_what):
 def _dense_entries(X):
     if isinstance(X, str | bytes) or not (hasattr(X, "__array__") or isinstance(X, list | tuple)):
         raise InputError(
-            f"counts must be a document by word matrix, sparse or dense, not {type(X).__name__}; "
-            "files are read by a reader, texts by plugsamp.text"
+            f"counts must be a document by word matrix, sparse or dense, not {type(X).__name__}; " + ELSEWHERE
         )
     try:
         dense = np.asarray(X)
-    except ValueError as error:
-        raise InputError(f"counts must be a document by word matrix: {error}") from None
+    except ValueError:  # rows of several lengths
+        dense = np.empty(len(X), dtype=object)
+        for i, row in enumerate(X):
+            dense[i] = row
+        _refuse_text(dense)
+        raise InputError(
+            "counts must be a document by word matrix, and rows have different lengths"
+        ) from None
+    _refuse_text(dense)
     shape = check_shape(dense.shape)
     if dense.dtype.kind not in "biuf":
         raise InputError(f"counts must be whole numbers, found values of type {dense.dtype}")
     rows, columns = np.nonzero(dense)  # NaN is not zero, so it is seen
     return rows, columns, dense[rows, columns], shape
+
+
+def _refuse_text(dense) -> None:
+    if dense.dtype.kind not in "OUS":
+        return
+    cells = dense.ravel()[:100].tolist()
+    cells += [cell for cells_of in cells if isinstance(cells_of, list | tuple) for cell in cells_of[:10]]
+    if any(isinstance(cell, str | bytes) for cell in cells):
+        raise InputError(f"counts must be whole numbers, found text; {ELSEWHERE}")
 
 
 def summed(rows, columns, values, place="row {row}, column {column}".format):

@@ -18,6 +18,7 @@ from plugsamp.corpus import Corpus
 from plugsamp.inference import Predictor
 from plugsamp.losses.base import Loss
 from plugsamp.losses.coding import Coding, code_classes
+from plugsamp.matching import warn_of_strangers
 from plugsamp.prediction import Prediction
 
 SCHEMES = ("multitask", "ovr", "ovo")
@@ -120,9 +121,17 @@ class Ensemble:
     @property
     def digest(self) -> str:
         """SHA-256 of the members' digests and the scheme, in hex."""
+        return self._digest_of(member.digest for member in self.members)
+
+    @property
+    def topics_digest(self) -> str:
+        """The same of the members' topics alone (`Predictor.topics_digest`)."""
+        return self._digest_of(member.topics_digest for member in self.members)
+
+    def _digest_of(self, digests) -> str:
         h = hashlib.sha256(f"plugsamp ensemble 1 {self.scheme}".encode())
-        for member in self.members:
-            h.update(member.digest.encode())
+        for digest in digests:
+            h.update(digest.encode())
         return h.hexdigest()
 
     def member_codings(self) -> list[Coding]:
@@ -138,7 +147,7 @@ class Ensemble:
         return [Coding(empty, "binary", np.array(pair, dtype=object)) for pair in sides]
 
     def with_options(self, **options) -> Ensemble:
-        """The same with other `passes`, `burn_in`, `restarts` or `seed` of every member."""
+        """The same with other `passes`, `burn_in`, `restarts`, `seed` or `vocabulary` of every member."""
         return replace(self, members=tuple(m.with_options(**options) for m in self.members))
 
     def predict(self, corpus: Corpus) -> Prediction:
@@ -154,6 +163,7 @@ class Ensemble:
             ``zbar`` and ``theta`` are those of the members side by side.
         """
         parts = [member.predict_encoded(documents) for member, documents in self._encoded(corpus)]
+        warn_of_strangers(parts[0].n_known, parts[0].n_unknown, corpus.vocabulary, self.vocabulary)
         if self.scheme == CHAINS:
             return _mean(parts, self.members[0].loss)
         margins = np.hstack([_signed(part) for part in parts])

@@ -82,3 +82,7 @@ class Interrupted(KeyboardInterrupt):
     def exit_code(self) -> int:
         """What shells report of a process that the signal ended."""
         return 128 + self.signal
+
+
+class RunInterrupted(Interrupted):
+    """The same of a run with a folder: the message says what stands there, and how it goes on."""

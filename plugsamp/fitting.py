@@ -12,7 +12,7 @@ from plugsamp.chain import Chain
 from plugsamp.checkpoint.identity import run_identity
 from plugsamp.checkpoint.memory import Memory
 from plugsamp.checkpoint.options import Checkpoints
-from plugsamp.checks import whole
+from plugsamp.checks import flag, n_jobs_of, whole
 from plugsamp.corpus import Corpus
 from plugsamp.covariates.encoder import Encoder
 from plugsamp.covariates.options import Covariates
@@ -180,9 +180,9 @@ def fit(
     first_kept = sweeps // 2 if burn_in is None else burn_in
     if checkpoint is not None:
         checkpoint = checkpoint if isinstance(checkpoint, Memory) else Checkpoints.of(checkpoint)
-    elif resume:
+    elif flag("resume", resume):
         raise ValueError("resume=True needs checkpoint=..., the folder to go on from")
-    observers = list(observers)
+    observers, n_jobs = list(observers), n_jobs_of(n_jobs)
     if not isinstance(corpus, Corpus):
         raise TypeError(
             f"corpus must be a Corpus, not {type(corpus).__name__}; Corpus.from_counts takes matrices, "

@@ -142,12 +142,12 @@ def object_of(group: str, node) -> object:
         As `plugsamp.registry.resolve`, the options named as on the command line.
     """
     if node is None:
-        raise registry.RegistryError(f"{group} has no name; choose one: {group}=NAME")
+        raise registry.RegistryError(_nameless(group))
     plain = OmegaConf.to_container(node, resolve=True) if OmegaConf.is_config(node) else dict(node)
     given = {k: v for k, v in plain.items() if v != "???"}
     name = given.pop("name", None)
     if not isinstance(name, str):
-        raise registry.RegistryError(f"{group} has no name; choose one: {group}=NAME")
+        raise registry.RegistryError(_nameless(group))
     kind = CONFIG_GROUPS[group]
     found = registry.options(kind, name)
     unknown = [k for k in given if k not in found]
@@ -164,6 +164,12 @@ def object_of(group: str, node) -> object:
         wanted = " ".join(f"{group}.{o.name}=..." for o in missing)
         raise registry.RegistryError(f"{group}={name} needs {wanted}")
     return registry.resolve(kind, name, **given)
+
+
+def _nameless(group: str) -> str:
+    there_are = registry.suggestion("", registry.names(CONFIG_GROUPS[group]))
+    example = ", such as corpus=csv corpus.path=texts.csv" if group == "corpus" else ""
+    return f"{group} has no name; choose one: {group}=NAME{example}{there_are}"
 
 
 def _options_are(kind: str, name: str, given) -> bool:

@@ -8,12 +8,13 @@ from functools import cached_property
 
 import numpy as np
 
-from plugsamp.checks import whole
+from plugsamp.checks import names_of, whole
 from plugsamp.corpus import Corpus
 from plugsamp.covariates.encoder import Encoder
 from plugsamp.fold_in import BURN_IN, PASSES, RESTARTS, FoldIn
 from plugsamp.losses.base import Loss
 from plugsamp.losses.coding import Coding
+from plugsamp.matching import warn_of_strangers
 from plugsamp.prediction import Prediction
 from plugsamp.predictive import Predictive
 
@@ -132,11 +133,20 @@ class Predictor:
                 )
 
     def with_options(self, **options) -> Predictor:
-        """The same model with other `passes`, `burn_in`, `restarts` or `seed`."""
-        valid = ("passes", "burn_in", "restarts", "seed")
+        """The same model with other `passes`, `burn_in`, `restarts`, `seed` or `vocabulary`.
+
+        Words are other names for the columns of counts that the model was fitted to, in their order.
+        """
+        valid = ("passes", "burn_in", "restarts", "seed", "vocabulary")
         unknown = sorted(set(options) - set(valid))
         if unknown:
             raise ValueError(f"predictor: {unknown[0]!r} is not one of {', '.join(valid)}")
+        if "vocabulary" in options:
+            if self.encoder is not None:
+                raise ValueError("predictor: covariates are made of its words, whose names stay")
+            options["vocabulary"] = names_of(
+                options["vocabulary"], len(self.vocabulary), "vocabulary", "word", "words of the model"
+            )
         return replace(self, **options)
 
     @property
@@ -148,13 +158,9 @@ class Predictor:
         """SHA-256 of topics, weights, loss parameters, prior, vocabulary and units, in hex."""
         h = hashlib.sha256(b"plugsamp predictor 1")
         for array, kind in ((self.phi.T, "<f4"), (self.eta, "<f8"), (self.alpha, "<f8")):
-            h.update(repr(array.shape).encode())
-            h.update(np.ascontiguousarray(array, dtype=kind).tobytes())
+            _hash_array(h, array, kind)
         for names in (self.vocabulary, self.covariate_names):
-            for name in names:
-                data = name.encode("utf-8", "surrogatepass")
-                h.update(len(data).to_bytes(8, "little") + data)
-            h.update(b"end")
+            _hash_names(h, names)
         if self.encoder is not None:
             h.update(self.encoder.digest.encode())
         # Only what there is, so that models without them keep the digest that they were saved with.
@@ -166,6 +172,14 @@ class Predictor:
             if array is not None:
                 h.update(f"{name} {array.shape}".encode())
                 h.update(np.ascontiguousarray(array, dtype="<f8").tobytes())
+        return h.hexdigest()
+
+    @cached_property
+    def topics_digest(self) -> str:
+        """SHA-256 of topics and vocabulary alone, in hex: the same whatever is done with the weights."""
+        h = hashlib.sha256(b"plugsamp topics 1")
+        _hash_array(h, self.phi.T, "<f4")
+        _hash_names(h, self.vocabulary)
         return h.hexdigest()
 
     def predict(self, corpus) -> Prediction:
@@ -195,7 +209,10 @@ class Predictor:
                 f"documents to predict must be a plugsamp.Corpus, not {type(corpus).__name__}; "
                 "of a count matrix, ps.Corpus.from_counts(X, vocabulary=...) makes one"
             )
-        return self.predict_encoded(corpus if self.encoder is None else self.encoder.transform(corpus))
+        encoded = corpus if self.encoder is None else self.encoder.transform(corpus)
+        prediction = self.predict_encoded(encoded)
+        warn_of_strangers(prediction.n_known, prediction.n_unknown, corpus.vocabulary, self.vocabulary)
+        return prediction
 
     def predict_encoded(self, corpus) -> Prediction:
         """`predict` of documents whose covariates the encoder has made already."""
@@ -261,3 +278,15 @@ class Predictor:
         """Topics of new documents."""
         secret = f"{self.digest} {self.seed}"
         return FoldIn(self.phi, self.alpha, self.vocabulary, self.passes, self.burn_in, self.restarts, secret)
+
+
+def _hash_array(h, array, kind: str) -> None:
+    h.update(repr(array.shape).encode())
+    h.update(np.ascontiguousarray(array, dtype=kind).tobytes())
+
+
+def _hash_names(h, names) -> None:
+    for name in names:
+        data = name.encode("utf-8", "surrogatepass")
+        h.update(len(data).to_bytes(8, "little") + data)
+    h.update(b"end")

@@ -1,4 +1,4 @@
-"""The responses of other documents in the order of a model's outputs: by their names, if they have some."""
+"""What other documents and a model have in common, by name: responses, in the order of its outputs; words."""
 
 from __future__ import annotations
 
@@ -62,6 +62,30 @@ def responses_for(coding, corpus) -> np.ndarray | None:
     if absent and not several_labels:
         _warn(f"the documents have no {_quoted(absent)}")
     return np.column_stack(columns)
+
+
+def warn_of_strangers(n_known, n_unknown, found, own) -> None:
+    """Say where the documents have words, and none of them is one of the model's.
+
+    Parameters
+    ----------
+    n_known, n_unknown : arrays (D,)
+        Tokens of each document.
+    found, own : sequences of str
+        The vocabularies of the documents and of the model.
+    """
+    if n_known.any() or not n_unknown.any():
+        return
+    told = "no document has a word of the model, so that all are predicted alike, by the prior: "
+    told += f"the model's words are {_quoted(own[:5])}, ..."
+    if found != own:
+        told += f", those of the documents {_quoted(found[:5])}, ..."
+    if tuple(own[:2]) == ("w0", "w1")[: len(own)]:
+        told += (
+            "; w0, w1, ... stand for columns of counts without names (vocabulary= names them, and so do the "
+            "columns of a DataFrame; predictor.with_options(vocabulary=...) does so afterwards)"
+        )
+    _warn(told)
 
 
 def _unnamed(names) -> bool:

@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 from sklearn import metrics as sk
 
+from plugsamp.checks import listed
 from plugsamp.losses.coding import is_missing
 
 #: The one number by which a task is judged.
@@ -96,7 +97,7 @@ def _classes(prediction, responses) -> dict:
     index = {label: i for i, label in enumerate(prediction.coding.classes.tolist())}
     unseen = sorted({repr(label) for label in true if label not in index})
     if unseen:
-        told = f"labels that the model was not fitted with count as wrong: {', '.join(unseen)}"
+        told = f"labels that the model was not fitted with count as wrong: {listed(unseen, 5)}"
         if prediction.calibrated and prediction.probabilities is not None:
             told += f"; log_loss is of the other {sum(label in index for label in true)} documents"
         warnings.warn(told, stacklevel=3)

@@ -55,7 +55,8 @@ def model_data(predictor: Predictor | Ensemble) -> tuple[dict, dict]:
         return _ensemble_data(predictor)
     if isinstance(predictor, Predictor):
         return _predictor_data(predictor)
-    raise TypeError(f"a Predictor is saved, such as fit(...).predictor, not a {type(predictor).__name__}")
+    what = "a Predictor is saved, such as fit(...).predictor, or predictor_ of an estimator"
+    raise TypeError(f"{what}, not a {type(predictor).__name__}")
 
 
 def _predictor_data(predictor: Predictor) -> tuple[dict, dict]:

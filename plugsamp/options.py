@@ -137,6 +137,15 @@ def _check_union(value, arguments):
     raise TypeError
 
 
+def is_list_of(annotation, value) -> bool:
+    """Whether a list of this one value would do."""
+    try:
+        check([value], annotation)
+    except TypeError:
+        return False
+    return not isinstance(value, list | tuple)
+
+
 def _is_sequence(kind) -> bool:
     return kind in (list, tuple, Sequence, typing.Sequence)
 
@@ -168,5 +177,11 @@ def texts(target) -> dict[str, str]:
             else:
                 names = []
     return {
-        name: re.split(r"(?<=[^.]\w)\.(?:\s|$)|(?<=\))\.(?:\s|$)", text)[0] for name, text in found.items()
+        name: _unmarked(re.split(r"(?<=[^.][\w`])\.(?:\s|$)|(?<=\))\.(?:\s|$)", text)[0])
+        for name, text in found.items()
     }
+
+
+def _unmarked(text: str) -> str:
+    """Without the marks of docstrings, and quotes that the command line has no need of."""
+    return re.sub(r'``"([^`]*)"``|``([^`]*)``|`([^`]*)`', lambda m: m[1] or m[2] or m[3] or "", text)

@@ -9,6 +9,7 @@ import numpy as np
 from plugsamp.checks import whole
 from plugsamp.fold_in import Tokens
 from plugsamp.inference import Predictor
+from plugsamp.matching import warn_of_strangers
 from plugsamp.random.draws import Purpose, stream
 
 #: Documents of which the proportions are in memory at once.
@@ -61,7 +62,7 @@ def document_completion(predictor, corpus, seed: int = 0) -> HeldOut:
         document of one token is scored by the prior's mean.
     """
     fold_in = _fold_in(predictor)
-    tokens = fold_in.tokens(corpus)
+    tokens = _tokens(predictor, corpus)
     fitted = _half(tokens, fold_in.keys(tokens), whole("seed", seed))
     parts = Tokens(tokens.words[fitted], _offsets(tokens, fitted), tokens.n_unknown)
     zbar, n_fitted = fold_in.zbar(parts), parts.lengths
@@ -98,7 +99,7 @@ def left_to_right(predictor, corpus, particles: int = 20) -> HeldOut:
     from plugsamp.kernels import left_to_right as compiled
 
     fold_in = _fold_in(predictor)
-    tokens = fold_in.tokens(corpus)
+    tokens = _tokens(predictor, corpus)
     log_p = np.empty(len(tokens.lengths))
     phi = np.ascontiguousarray(predictor.phi.T)
     compiled.left_to_right(
@@ -114,6 +115,12 @@ def _fold_in(predictor):
             f"words are scored by a Predictor with topics of its own, not by a {type(predictor).__name__}"
         )
     return predictor.fold_in
+
+
+def _tokens(predictor, corpus) -> Tokens:
+    tokens = predictor.fold_in.tokens(corpus)
+    warn_of_strangers(tokens.lengths, tokens.n_unknown, corpus.vocabulary, predictor.vocabulary)
+    return tokens
 
 
 def _half(tokens: Tokens, keys, seed: int) -> np.ndarray:

@@ -120,6 +120,11 @@ class Phases:
         work, self.given = getattr(self, phase), given
         try:
             return [work(sweep, piece) for piece in pieces]
+        except (
+            SystemExit
+        ) as stop:  # whoever uses the package would end in silence, and seem to have succeeded
+            what = f'something in "{phase}" of sweep {sweep}'
+            raise RuntimeError(f"{what} called sys.exit({stop.code!r})") from stop
         finally:
             self.given = {}
 

@@ -49,26 +49,31 @@ class Progress:
                 TimeRemainingColumn(),
             )
             self._bar = Bar(*columns, console=Console(stderr=True), transient=True)
-            self._bar.start()
+            before = sys.stdout, sys.stderr
+            self._bar.start()  # which puts others in their places, that write above it
+            self._moved = [*_moved(before[0], sys.stdout), *_moved(before[1], sys.stderr)]
             self._task = self._bar.add_task("", total=self.sweeps, what="")
         return self
 
     def __exit__(self, *error) -> None:
         if self._bar is not None:
+            for handler, stream in self._moved:
+                handler.setStream(stream)
             self._bar.stop()
 
     def __call__(self, row: Mapping) -> None:
         """One sweep is done; `row` is its row of the trace."""
         self.done += 1
         self._seconds += row["seconds"]
-        what = self.describe(row)
+        what, now = self.describe(row), time.monotonic()
+        due = self.done % self._every == 0 or now - self._last >= SECONDS or self.done == self.sweeps
         if self._bar is not None:
             self._bar.update(self._task, completed=self.done, what=what)
-            return
-        now = time.monotonic()
-        if self.done % self._every == 0 or now - self._last >= SECONDS or self.done == self.sweeps:
-            left = (now - self._start) / (self.done - self._before) * (self.sweeps - self.done)
-            log.info("sweep %d/%d  %s  %s left", self.done, self.sweeps, what, duration(left))
+            due = False
+        left = (now - self._start) / (self.done - self._before) * (self.sweeps - self.done)
+        level = logging.INFO if due else logging.DEBUG  # hydra.verbose=true has them all
+        log.log(level, "sweep %d/%d  %s  %s left", self.done, self.sweeps, what, duration(left))
+        if due:
             self._last = now
 
     def resumed(self, rows: Sequence[Mapping]) -> None:
@@ -85,6 +90,16 @@ class Progress:
         if row.get("loss") is not None:
             parts.append(f"loss {row['loss']:z.4g}")
         return "  ".join(parts)
+
+
+def _moved(before, now) -> list[tuple[logging.StreamHandler, object]]:
+    """Handlers of the log that wrote to one stream write to another; with those that they had."""
+    if now is before:
+        return []
+    found = [h for h in logging.getLogger().handlers if getattr(h, "stream", None) is before]
+    for handler in found:
+        handler.setStream(now)
+    return [(handler, before) for handler in found]
 
 
 def quantity(x: float) -> str:

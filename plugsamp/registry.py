@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
 
-from plugsamp.options import Option, check, describe
+from plugsamp.options import Option, check, describe, is_list_of
 
 #: What each group holds, for messages.
 GROUPS = {
@@ -262,7 +262,8 @@ def checked(label: str, valid: Mapping[str, Option], given: Mapping) -> dict:
             result[name] = check(value, valid[name].type)
         except TypeError:
             wanted = describe(valid[name].type)
-            raise RegistryError(f"{label}: option {name!r} must be {wanted}, not {value!r}") from None
+            listed = f"; write {name}=[{value}]" if is_list_of(valid[name].type, value) else ""
+            raise RegistryError(f"{label}: option {name!r} must be {wanted}, not {value!r}{listed}") from None
     missing = [o.name for o in valid.values() if o.required and o.name not in result]
     if missing:
         raise RegistryError(f"{label} needs the option{'s' * (len(missing) > 1)} {_listed(missing)}")

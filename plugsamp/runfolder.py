@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import math
 import os
@@ -12,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from plugsamp import storage
+from plugsamp import csv_files, storage
 from plugsamp.losses.coding import is_missing
 
 #: The configuration of a run, in its folder.
@@ -67,7 +66,7 @@ class TraceFile:
                 self._file = open(self._path, "w", newline="", encoding="utf-8")  # noqa: SIM115
             for row in rows:
                 if self._writer is None:
-                    self._writer = csv.DictWriter(self._file, list(row), lineterminator="\n")
+                    self._writer = csv_files.dict_writer(self._file, list(row))
                     self._writer.writeheader()
                 self._writer.writerow(
                     {k: repr(float(v)) if isinstance(v, float) else v for k, v in row.items()}
@@ -166,7 +165,7 @@ def write_topics(path, parts, owner: str | None = None) -> None:
     """
     first, *rest = parts
     with complete(path, errors="backslashreplace", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
+        writer = csv_files.writer(file)
         writer.writerow([*_owner(owner, owner), "topic", *first[1], "top_words"])
         for name, columns, words in (first, *rest):
             for k, best in enumerate(words):
@@ -185,7 +184,7 @@ def write_weights(path, parts, owner: str | None = None) -> None:
         As in `write_topics`.
     """
     with complete(path, errors="backslashreplace", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
+        writer = csv_files.writer(file)
         writer.writerow([*_owner(owner, owner), "output", "column", "mean", "lower", "upper"])
         for name, outputs, columns, eta in parts:
             low, high = np.quantile(eta, (0.05, 0.95), axis=0)
@@ -204,13 +203,13 @@ def _owner(owner: str | None, value) -> list:
 
 def write_predictions(path, *table, **more) -> None:
     """predictions.csv: the table that `prediction_rows` makes of the other arguments."""
-    with open(path, "w", newline="", encoding="utf-8", errors="backslashreplace") as file:
+    with complete(path, errors="backslashreplace", newline="") as file:
         write_table(file, *prediction_rows(*table, **more))
 
 
 def write_table(file, columns, rows) -> None:
     """A table as CSV."""
-    writer = csv.writer(file, lineterminator="\n")
+    writer = csv_files.writer(file)
     writer.writerow(columns)
     writer.writerows(rows)
 

@@ -20,6 +20,7 @@ from plugsamp.diagnostics import topic_table
 from plugsamp.ensembles import CHAINS, Ensemble, Task, tasks
 from plugsamp.errors import ApproximationWarning
 from plugsamp.inference import Predictor
+from plugsamp.summary import one_line
 
 log = logging.getLogger(__name__)
 
@@ -175,7 +176,7 @@ def fit_separately(
             if isinstance(checkpoint, Memory):
                 checkpoint.keep_member(len(members), member.memory)
             members.append(member)
-            log.info("model %d/%d: %s", len(members), len(made), task.name)
+            log.info("model %d/%d: %s", len(members), len(made), one_line(task.name))
         if isinstance(checkpoint, Checkpoints) and not checkpoint.keep:
             for number in range(len(made)):
                 shutil.rmtree(checkpoint.member(number).folder, ignore_errors=True)

@@ -83,7 +83,8 @@ def write_folder(
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished.take_away(path)
     if path.exists() and not (overwrite and (path / MANIFEST).is_file()):
-        raise StorageError(f"{path} exists" + (" and is not a plugsamp folder" if overwrite else ""))
+        why = "exists and is not a plugsamp folder" if overwrite else "exists; overwrite=True replaces it"
+        raise StorageError(f"{path} {why}")
     with unfinished.beside(path) as temporary:
         try:
             pairs = arrays.items() if isinstance(arrays, Mapping) else arrays
@@ -94,8 +95,10 @@ def write_folder(
             (temporary / unfinished.MARK).unlink()
             sync_folder(temporary)
             _put(temporary, path)
-        except BaseException:
+        except BaseException as error:
             shutil.rmtree(temporary, ignore_errors=True)
+            if isinstance(error, OSError) and error.filename is None and error.errno is not None:
+                error.filename = str(path)  # a write does not know of what
             raise
     return path
 

@@ -33,15 +33,17 @@ class TextOptions:
     Parameters
     ----------
     lowercase : bool
+        Words in lower case, so that Word and word are one.
     pattern : str
         ``"letters"`` (runs of two letters or more), ``"blanks"`` (whatever stands between blanks,
         nothing dropped), or a regular expression for a token.
     stop_words : str
         ``"english"`` (scikit-learn's list, and the halves of ``don't`` and the like), ``"none"``, or a
         file with a word a line. Token lists and counts are taken as they are.
-    min_df, max_df : float
-        Limits on the training documents that hold a word: below 1 (for `max_df` also 1 itself) a
-        share of them, otherwise a number.
+    min_df : float
+        A word must be in so many training documents or more: below 1 a share of them, else a number.
+    max_df : float
+        A word must be in so many training documents or fewer: up to 1 a share of them, else a number.
     min_count : int
         Words with fewer occurrences in the training documents are left out.
     max_words : int

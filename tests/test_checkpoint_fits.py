@@ -198,9 +198,11 @@ def send(number, *sweeps):
     return observe
 
 
-@pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_a_signal_is_granted_after_the_sweep(number, code, tmp_path):
     before = signal.getsignal(number)
+    if before == signal.SIG_IGN:
+        pytest.skip("ignored here, and so it stays")
     with pytest.raises(Interrupted, match=r"after 6 of 20 sweeps; the checkpoint .* holds it all") as stop:
         run(tmp_path / "c", observers=[send(number, 6)])
     assert stop.value.exit_code == code and stop.value.sweep == 6
@@ -391,6 +393,22 @@ def test_one_fit_at_a_time(tmp_path):
 
     run(tmp_path / "c", 2, observers=[second])
     assert not (tmp_path / "c" / ".lock").exists()
+
+
+def test_two_threads_do_not_take_a_lock_at_once(tmp_path, monkeypatch):
+    make = Lock._locked_file
+
+    def meanwhile(lock):
+        monkeypatch.undo()
+        with pytest.raises(Locked, match="another fit of this process"), Lock(tmp_path):
+            pass
+        return make(lock)
+
+    monkeypatch.setattr(Lock, "_locked_file", meanwhile)
+    with Lock(tmp_path):
+        assert (tmp_path / ".lock").exists()
+    with Lock(tmp_path):
+        pass
 
 
 HOLDER = """

@@ -37,8 +37,25 @@ def test_one_chain_and_constants():
     assert convergence.mixing(autoregressive(1, 500, 0.0)[0]).ess > 300
     found = convergence.mixing(np.full((2, 10), 3.0))
     assert np.isnan([found.ess, found.inefficiency, found.r_hat]).all()
+    assert found.constant == "constant"
     with pytest.raises(ValueError, match="chains of one seed"):
         convergence.mixing(np.tile(autoregressive(1, 50, 0.0), (2, 1)))
+
+
+@pytest.mark.filterwarnings("error")
+def test_chains_that_stay_where_they_are():
+    rounding = -1e3 + np.array([0.0, 1e-12, 0.0, -1e-12] * 5)
+    assert convergence.mixing(np.stack([rounding, rounding])).constant == "constant"
+    for apart in (
+        np.stack([rounding, rounding + 3]),
+        np.tile([1.0, 2.0, 2.0], (10, 1)).T,
+        [[0.0] * 5 + [1.0] * 5],
+    ):
+        found = convergence.mixing(apart)
+        assert np.isnan(found.r_hat) and found.sd > 0 and found.constant == "constant within chains"
+    # One that stays beside others that move, and two of these, are not one chain.
+    found = convergence.mixing(np.concatenate([np.zeros((2, 50)), autoregressive(2, 50, 0.0)]))
+    assert found.r_hat > 1 and found.constant is None
 
 
 def test_what_has_topic_numbers_is_refused_with_the_reason():

@@ -33,6 +33,18 @@ def test_a_row_of_the_trace_is_on_disk_at_once(tmp_path):
     assert holds_run(tmp_path)
 
 
+def test_any_text_comes_back_from_a_table(tmp_path):
+    cells = ["a\rb", "c\nd", "e\r\nf", 'g"h', "i,j", "\x00.", "\u2028", " k "]
+    write_predictions(
+        tmp_path / "p.csv", ids=cells, truth=np.array(cells, object), predicted=None, scores=np.zeros((8, 0)),
+        score_names=[], n_unknown=np.zeros(8, int),
+    )  # fmt: skip
+    assert read(tmp_path / "p.csv") == [["id", "true", "n_unknown"], *([c, c, "0"] for c in cells)]
+    with TraceFile(tmp_path / "trace.csv") as trace:
+        trace({"task": "a\rb", "sweep": 1})
+    assert read(tmp_path / "trace.csv")[1] == ["a\rb", "1"]
+
+
 def test_metrics_are_strict_json(tmp_path):
     content = {
         "a": np.float32(0.5),

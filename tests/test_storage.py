@@ -89,8 +89,15 @@ def test_nothing_is_left_of_a_write_that_fails(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_full_disk_names_the_folder(tmp_path, monkeypatch):
+    monkeypatch.setattr(storage, "_write_array", lambda *_: os.write(os.open("/dev/full", os.O_WRONLY), b"x"))
+    with pytest.raises(OSError, match="No space") as full:
+        storage.write_folder(tmp_path / "a", "kind", {"x": np.zeros(2)}, {})
+    assert full.value.filename == str(tmp_path / "a")
+
+
 def test_overwriting_is_asked_for_and_only_of_such_folders(folder, tmp_path):
-    with pytest.raises(StorageError, match="exists"):
+    with pytest.raises(StorageError, match="exists; overwrite=True"):
         write_folder(folder, "model", ARRAYS, {})
     write_folder(folder, "model", {}, {"new": 1}, overwrite=True)
     assert read_folder(folder, "model") == ({}, {"new": 1})

@@ -106,6 +106,16 @@ def test_neighbours_stay_in_the_file(tmp_path):
     assert file_of(again.words) is not None
 
 
+def test_a_store_in_the_place_of_another_is_not_taken_for_it(tmp_path):
+    """By a worker that starts later, or whoever else is sent the corpus."""
+    found = open_store(write_store(tmp_path / "store", corpus()))
+    sent = pickle.dumps(found)
+    write_store(tmp_path / "store", corpus(1), overwrite=True)
+    np.testing.assert_array_equal(found.words, corpus().words)
+    with pytest.raises(OSError, match=r"words.npy is not the file any more .* replaced"):
+        pickle.loads(sent)
+
+
 def test_another_vocabulary(piece, tmp_path):
     words = [f"ü{i}\n" for i in (3, 50, 1)]
     found = open_store(write_store(tmp_path / "store", corpus())).with_vocabulary(words)

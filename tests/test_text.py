@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from plugsamp import readers
 from plugsamp.errors import InputError, InputWarning
 from plugsamp.text import TextOptions
 
@@ -100,3 +101,11 @@ def test_a_document_frequency_counts_documents_not_occurrences():
     X, words = TextOptions(min_df=2).count("text", ["ball ball ball", "goal", "goal"])
     assert [words[k] for k in TextOptions(min_df=2).choose(X)] == ["goal"]
     assert np.issubdtype(X.dtype, np.int64)
+
+
+def test_texts_of_which_nothing_is_left(tmp_path):
+    path = tmp_path / "numbers.txt"
+    path.write_text("1 2 3\n4 5\n")
+    with pytest.raises(InputError, match="no document has a word left with pattern=letters"):
+        readers.Lines(path=path).read()
+    assert readers.Lines(path=path, pattern="blanks", stop_words="none", min_df=1).read().train.n_words == 5

@@ -32,6 +32,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 
+from plugsamp.checkpoint import lock
 from plugsamp.cli import main as main_of_plugsamp
 
 #: What runs would import one by one.
@@ -220,7 +221,13 @@ def differences(one: Path, two: Path) -> list[str]:
 
 
 def half_written(run: Path) -> list[str]:
-    return [str(p.relative_to(run)) for p in run.rglob(".*") if p.name != ".hydra"]
+    """A lock is none: whoever is killed between the last file and its release leaves it, held by nobody."""
+    found = [
+        p
+        for p in run.rglob(".*")
+        if p.name != ".hydra" and not (p.name == lock.NAME and not lock.held(p.parent))
+    ]
+    return [str(p.relative_to(run)) for p in found]
 
 
 def one_kill(folder: Path, fit: list[str], draw, seconds: float, whom: str, tally: Tally) -> None:

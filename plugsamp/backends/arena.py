@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 
 import numpy as np
@@ -31,6 +32,45 @@ def file_of(array: np.ndarray) -> np.memmap | None:
             return array if array.filename is not None else None
         array = array.base
     return None
+
+
+def seen(array: np.ndarray) -> np.ndarray:
+    """A mapped array, with a note of which file that is: another may get its name."""
+    mapped = file_of(array)
+    if mapped is not None:
+        mapped.inode = _inode(mapped.filename)
+    return array
+
+
+def place_in_file(array: np.ndarray) -> tuple | None:
+    """Where `map_again` finds an array whose memory is a mapped file; None of any other."""
+    mapped = file_of(array)
+    if mapped is None:
+        return None
+    offset = mapped.offset + array.__array_interface__["data"][0] - mapped.__array_interface__["data"][0]
+    return str(mapped.filename), offset, array.shape, array.dtype, getattr(mapped, "inode", None)
+
+
+def map_again(place: tuple) -> np.ndarray:
+    """The array of `place_in_file`, in this process or another.
+
+    Raises
+    ------
+    OSError
+        The file is gone or shorter than it was, or another has its name.
+    """
+    filename, offset, shape, dtype, inode = place
+    if inode is not None and _inode(filename) != inode:
+        raise OSError(f"{filename} is not the file any more that was opened: it has been replaced")
+    try:
+        return seen(np.memmap(filename, dtype, "r", offset, shape))
+    except ValueError as error:  # NumPy's words for it
+        raise OSError(f"{filename} has been cut short: {error}") from None
+
+
+def _inode(filename) -> tuple[int, int]:
+    found = os.stat(filename)
+    return found.st_dev, found.st_ino
 
 
 class Arena:

@@ -31,6 +31,9 @@ class Work(ABC):
     def start(self, phases) -> None:
         """Take the `plugsamp.phases.Phases` that the chain's work is divided into."""
 
+    def check(self) -> None:  # noqa: B027 - most have nothing to say
+        """Raise where the chain cannot go on here, before anything is changed."""
+
     @abstractmethod
     def run(self, phase: str, sweep: int, n: int, **given) -> list:
         """Run pieces 0:n of a phase; results in order of the pieces.

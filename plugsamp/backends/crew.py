@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import pickle
 import selectors
@@ -17,9 +18,15 @@ from plugsamp.backends import failures
 from plugsamp.backends.failures import WorkerDied
 from plugsamp.backends.nursery import Nursery
 from plugsamp.backends.shared import SharedArena
+from plugsamp.errors import Interrupted
+
+log = logging.getLogger(__name__)
 
 #: Seconds to wait for word of how a process ended that is known to have ended.
 _LAST_WORD = 2.0
+
+#: Seconds without an answer after which that is said, once a phase: something hangs, or has been stopped.
+SLOW = 300.0
 
 
 class Crew:
@@ -128,16 +135,22 @@ class Crew:
 
     def _collect(self, waiting: set[int], answers: list, doing: str, halt) -> bool:
         """Take the answers of those waited for; returns whether an interrupt has halted them."""
-        interrupted = False
+        interrupted = told = False
         while waiting:
             try:
-                ready = self._selector.select()
-            except KeyboardInterrupt:
-                if halt is None or interrupted:
+                ready = self._selector.select(None if told else SLOW)
+            except KeyboardInterrupt as interrupt:
+                if (
+                    halt is None or interrupted or isinstance(interrupt, Interrupted)
+                ):  # which is of the second
                     raise
                 halt()  # they will be idle before the interrupt goes on
                 interrupted = True
                 continue
+            if not ready:
+                told = True
+                who = ", ".join(f"{n + 1} (process {self._pids[n]})" for n in sorted(waiting))
+                log.warning("no word for %.0f s from worker %s of %d, %s", SLOW, who, len(self), doing)
             for key, _ in ready:
                 number = key.data
                 if number < 0:
@@ -179,10 +192,9 @@ class Crew:
 
     def _died(self, number: int, doing: str, cause: BaseException) -> None:
         until = time.monotonic() + _LAST_WORD
-        with contextlib.suppress(WorkerDied):
-            while number not in self._status and self._refused is None and time.monotonic() < until:
-                if self._nursery.control.poll(0.05):
-                    self._listen()
+        while number not in self._status and self._refused is None and time.monotonic() < until:
+            if self._nursery.control.poll(0.05):
+                self._listen()  # says so if it is gone itself, which is why they are
         self.close()
         if self._refused is not None:
             raise BlockingIOError(f"no worker process can be started: {self._refused}") from None
@@ -212,6 +224,8 @@ def _end(owner: int, nursery: Nursery, connections: list[Connection], pids: list
         nursery.process.kill()
     try:
         nursery.process.wait(5.0)
-    except subprocess.TimeoutExpired:
+    except BaseException as error:  # a further interrupt as well
         nursery.process.kill()
         nursery.process.wait()
+        if not isinstance(error, subprocess.TimeoutExpired):
+            raise

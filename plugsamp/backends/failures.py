@@ -61,7 +61,7 @@ def ended(status: int | None) -> str:
         name = f"signal {number}"
     reason = {
         "SIGKILL": "; the system does that when memory is used up: fewer workers or topics take less",
-        "SIGBUS": "; the folder or the memory that holds the shared arrays is full",
+        "SIGBUS": "; the folder or memory that holds the shared arrays is full, or a mapped corpus cut short",
         "SIGSEGV": "; compiled code read or wrote where it must not, that of a plugin perhaps",
     }.get(name, "")
     return f"was killed by {name}{reason}"

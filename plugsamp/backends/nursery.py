@@ -13,6 +13,7 @@ import select
 import signal
 import subprocess
 import sys
+import traceback
 from multiprocessing.connection import Connection
 from multiprocessing.reduction import recv_handle, send_handle
 from socket import socketpair
@@ -41,8 +42,9 @@ class Nursery:
 
     def __init__(self):
         ours, theirs = socketpair()
+        path = [entry for entry in sys.path if isinstance(entry, str)]  # imports ignore all others
         code = (
-            f"import sys; sys.path[:] = {sys.path!r}; from plugsamp.backends.nursery import main; "
+            f"import sys; sys.path[:] = {path!r}; from plugsamp.backends.nursery import main; "
             f"main({theirs.fileno()}, {os.getpid()})"
         )
         if not sys.executable:
@@ -74,7 +76,7 @@ class Nursery:
 def main(descriptor: int, owner: int) -> None:
     """Run the nursery: fork workers as they are asked for, tell how they end, end when the owner is gone."""
     control = Connection(descriptor)
-    for number in (signal.SIGINT, signal.SIGTERM):  # the owner decides
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # the owner decides
         signal.signal(number, signal.SIG_IGN)
     from plugsamp.backends import worker
     from plugsamp.blas import single_thread
@@ -114,8 +116,12 @@ def main(descriptor: int, owner: int) -> None:
                     os.close(wake)
                     _die_with_parent()
                     worker.serve(connection)
-                finally:
                     os._exit(0)
+                except BaseException:
+                    traceback.print_exc()
+                    sys.stderr.flush()
+                finally:
+                    os._exit(1)
             connection.close()
             children.append(pid)
             if not _said(control, ("born", len(children) - 1, pid)):

@@ -11,6 +11,7 @@ from typing import Literal
 from plugsamp import cores
 from plugsamp.adlda import SCHEMES
 from plugsamp.backends import counter
+from plugsamp.backends.arena import Arena
 from plugsamp.backends.base import Backend, Work
 from plugsamp.backends.failures import WorkerDied
 from plugsamp.backends.shared import SharedArena
@@ -98,7 +99,9 @@ class InProcesses(Work):
         self.groups, self.scheme = groups, scheme
         self.n = n
         self.workers = min(n, cores.all_cores())  # the others sleep; who does a piece is all the same
-        self.arena = SharedArena(folder)
+        self._owner = os.getpid()
+        # where nothing can be forked (Windows), nothing of what follows is there either
+        self.arena = SharedArena(folder) if hasattr(os, "fork") else Arena()
         self._pieces = self.arena.array("pieces", 8, "int64")
         self._crew = self._failed = self.phases = None
         self._ready = self._here = False
@@ -125,6 +128,15 @@ class InProcesses(Work):
             stacklevel=2,
         )
 
+    def check(self) -> None:
+        if os.getpid() != self._owner:  # a fork shares the arrays, and would change them under the owner
+            raise RuntimeError(
+                f"this chain is that of process {self._owner}, which process {os.getpid()} was forked from: "
+                "make a chain here, and load what the other has saved"
+            )
+        if self._failed is not None:
+            raise WorkerDied(f"this chain has ended: {self._failed}")
+
     def start(self, phases) -> None:
         self.phases = phases
         self._prepare()
@@ -132,8 +144,7 @@ class InProcesses(Work):
 
     def _prepare(self) -> None:
         """Have workers that know the chain."""
-        if self._failed is not None:
-            raise WorkerDied(f"this chain has ended: {self._failed}")
+        self.check()
         if self._here or self._ready:
             return
         if self._crew is None or self._crew.closed:

@@ -86,6 +86,12 @@ class SharedArena(Arena):
         self._last, self._used, self._end = -1, 0, 0  # the segment that has room, from where to where
         self._left = None  # bytes of memory that may still be asked for
 
+    def __reduce__(self):
+        raise TypeError(
+            "a chain of worker processes shares its memory with them, and is not copied or pickled; what its "
+            "`save` writes another chain can `load`"
+        )
+
     @property
     def size(self) -> int:
         """Bytes of all segments, with those that are never touched."""
@@ -181,7 +187,7 @@ def _in_file(folder: Path, size: int, touched: float) -> int:
     room = os.statvfs(folder)
     free, needed = room.f_bavail * room.f_frsize, int(size * touched)
     if needed > free:
-        raise OSError(f"{folder} has {free / 2**30:.1f} GB free, and {needed / 2**30:.1f} GB are needed")
+        raise OSError(f"{folder} has {free / 2**20:,.0f} MB free, and {needed / 2**20:,.0f} MB are needed")
     with tempfile.TemporaryFile(dir=folder, prefix="plugsamp-") as file:
         if touched == 1.0 and hasattr(os, "posix_fallocate"):
             os.posix_fallocate(file.fileno(), 0, size)  # a full disk is met now, and not in a write to memory

@@ -8,7 +8,7 @@ import pickle
 import cloudpickle
 import numpy as np
 
-from plugsamp.backends.arena import file_of
+from plugsamp.backends.arena import map_again, place_in_file
 from plugsamp.backends.shared import AttachedArena, Place, SharedArena
 
 
@@ -25,11 +25,7 @@ class _Pickler(cloudpickle.Pickler):
         place = self._arena.place_of(obj)
         if place is not None:
             return place
-        mapped = file_of(obj) if obj.size and obj.flags.c_contiguous else None
-        if mapped is None:
-            return None
-        offset = mapped.offset + obj.__array_interface__["data"][0] - mapped.__array_interface__["data"][0]
-        return str(mapped.filename), offset, obj.shape, obj.dtype
+        return place_in_file(obj) if obj.size and obj.flags.c_contiguous else None
 
 
 class _Unpickler(pickle.Unpickler):
@@ -40,8 +36,7 @@ class _Unpickler(pickle.Unpickler):
     def persistent_load(self, pid):
         if isinstance(pid, Place):
             return self._arena.at(pid)
-        filename, offset, shape, dtype = pid
-        return np.memmap(filename, dtype, "r", offset, shape)
+        return map_again(pid)
 
 
 def packed(obj, arena: SharedArena) -> bytes:

@@ -7,6 +7,7 @@ import errno
 import logging
 import os
 import socket
+import threading
 from pathlib import Path
 
 try:
@@ -20,6 +21,7 @@ NAME = ".lock"
 
 #: Folders locked by this process: the system's locks keep other processes out only.
 _held: set[str] = set()
+_changing = threading.Lock()
 
 
 class Locked(ValueError):
@@ -49,12 +51,16 @@ class Lock:
 
     def __enter__(self) -> Lock:
         self.folder.mkdir(parents=True, exist_ok=True)
-        key = os.path.realpath(self.folder)
-        if key in _held:
-            raise Locked(f"{self.folder} is being written by another fit of this process")
-        self._handle = self._locked_file()
-        self._key = key
-        _held.add(key)
+        self._key = key = os.path.realpath(self.folder)
+        with _changing:
+            if key in _held:
+                raise Locked(f"{self.folder} is being written by another fit of this process")
+            _held.add(key)  # before the file, which would let a second thread in
+        try:
+            self._handle = self._locked_file()
+        except BaseException:
+            _held.discard(key)
+            raise
         return self
 
     def _locked_file(self) -> int:

@@ -12,8 +12,8 @@ from plugsamp.checks import is_number, whole
 class Checkpoints:
     """Checkpoints of a fit: whichever of `sweeps` and `minutes` comes first writes one.
 
-    One is written after the last sweep too, and when the process gets SIGINT or SIGTERM. The two newest are
-    kept, so that a damaged one can be done without.
+    One is written after the last sweep too, and when the process gets SIGINT, SIGTERM or SIGHUP. The two
+    newest are kept, so that a damaged one can be done without.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""SIGINT and SIGTERM as a wish to stop, granted after the sweep."""
+"""Ctrl-C, SIGTERM and a terminal that is closed as a wish to stop, granted after the sweep."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import threading
 
 from plugsamp.errors import Interrupted
 
-SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM") if hasattr(signal, name))
+SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
 class Stop:

@@ -26,6 +26,8 @@ class Command:
         Of the manual page.
     groups : tuple of str
         The config groups that it has.
+    optional : tuple of str
+        Those groups that need no choice.
     experiments : bool
         Whether there are experiments to choose from.
     table : bool
@@ -40,6 +42,7 @@ class Command:
     groups: tuple[str, ...] = ("corpus",)
     experiments: bool = False
     table: bool = False
+    optional: tuple[str, ...] = ()
 
     def main(self, arguments: list[str]) -> int:
         """Run it, or print its manual page; returns the exit code."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from omegaconf import DictConfig
 from plugsamp import hydra_source, writers
 from plugsamp.commands.command import Command
 from plugsamp.commands.settings import settings_of
+from plugsamp.commands.wording import warnings_to
 from plugsamp.errors import InputError
 from plugsamp.readers.base import Wanted
 
@@ -36,8 +36,7 @@ def task(config: DictConfig) -> None:
     reader = hydra_source.object_of("corpus", config.get("corpus"))
     if settings.to not in writers.FORMATS:
         raise InputError(f"there is no format {settings.to!r}; to= is one of {', '.join(writers.FORMATS)}")
-    with contextlib.chdir(HydraConfig.get().runtime.cwd), warnings.catch_warnings():
-        warnings.showwarning = lambda message, *rest, **more: log.warning("%s", message)
+    with contextlib.chdir(HydraConfig.get().runtime.cwd), warnings_to(log):
         split = reader.for_model(Wanted("none")).read()
         parts = [(split.train, Path(settings.out))]
         if split.test is not None:
@@ -48,7 +47,7 @@ def task(config: DictConfig) -> None:
             for file in written.files:
                 print(f"  {file}")
             if written.left_out:
-                log.warning("%s cannot hold %s, which is left out", settings.to, ", ".join(written.left_out))
+                log.warning("left out, as %s cannot hold them: %s", settings.to, ", ".join(written.left_out))
             given = " ".join(_shell(f"corpus.{k}={v}") for k, v in written.options.items())
             print(f"read it with: corpus={settings.to} {_shell(f'corpus.path={path}')} {given}".rstrip())
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from plugsamp.commands import saved
 from plugsamp.commands.command import Command
 from plugsamp.commands.settings import settings_of
 from plugsamp.commands.targets import target
+from plugsamp.commands.wording import warnings_to
 from plugsamp.evaluation import evaluate
 from plugsamp.runfolder import complete, write_json, write_table
 from plugsamp.summary import clipped, one_line
@@ -46,8 +46,7 @@ def task(config: DictConfig) -> float | None:
 
     settings = settings_of(Settings, config)
     passes = saved.Passes.of(settings.predict)
-    with contextlib.chdir(HydraConfig.get().runtime.cwd), warnings.catch_warnings():
-        warnings.showwarning = lambda message, *rest, **more: log.warning("%s", message)
+    with contextlib.chdir(HydraConfig.get().runtime.cwd), warnings_to(log):
         files = {} if settings.out is None else _files(settings.out, settings.overwrite)
         predictor = saved.load(settings.model, passes, settings.seed)
         parts = saved.documents(config, predictor, settings.part, need_responses=True)
@@ -63,7 +62,7 @@ def task(config: DictConfig) -> float | None:
             main = found.main
             for measure, value in measures[name].items():
                 shown = f"{value:z.4f}" if isinstance(value, float) else "-" if value is None else value
-                print(f"{name:6} {measure.replace('_', ' '):24} {shown}")
+                print(f"{name:6} {one_line(measure.replace('_', ' ')):24} {shown}")
             if supervised:
                 tables[name] = by_output(found.prediction, corpus.responses)
         tables = {name: table for name, table in tables.items() if table is not None}
@@ -83,6 +82,12 @@ def task(config: DictConfig) -> float | None:
 
 def _files(out: str, overwrite: bool) -> dict[str, Path]:
     """The measures as JSON, and beside them the tables."""
+    if not out.lower().endswith(".json") and Path(out).suffix.lower() in (".csv", ".tsv", ".txt"):
+        stem = Path(out).with_suffix("")
+        raise ValueError(
+            f"out={out} would be JSON; out={stem}.json has {stem.name}.scores.csv and "
+            f"{stem.name}.confusion.csv beside it"
+        )
     path = target("out", out, overwrite)
     stem = path.name.removesuffix(".json")
     beside = {kind: target("out", path.with_name(f"{stem}.{kind}.csv"), overwrite) for kind in BESIDE}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from zipfile import is_zipfile
@@ -14,6 +13,7 @@ from omegaconf import DictConfig
 from plugsamp.commands.command import Command
 from plugsamp.commands.settings import settings_of
 from plugsamp.commands.targets import target
+from plugsamp.commands.wording import warnings_to
 from plugsamp.errors import InputError
 from plugsamp.options import shown
 
@@ -44,8 +44,7 @@ def task(config: DictConfig) -> None:
             raise ValueError(
                 f"{name}={shown(given)} is an option of to={to}; to={settings.to} has no use for it"
             )
-    with contextlib.chdir(HydraConfig.get().runtime.cwd), warnings.catch_warnings():
-        warnings.showwarning = lambda message, *rest, **more: log.warning("%s", message)
+    with contextlib.chdir(HydraConfig.get().runtime.cwd), warnings_to(log):
         out, run = target("out", settings.out, settings.overwrite), Path(settings.run)
         if not run.exists():
             raise InputError("there is no such folder", file=run)

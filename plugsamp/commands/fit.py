@@ -6,7 +6,6 @@ import contextlib
 import logging
 import secrets
 import shutil
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -21,8 +20,10 @@ from plugsamp.checkpoint.options import Checkpoints
 from plugsamp.commands import hydra_app, sweeping
 from plugsamp.commands.command import Command
 from plugsamp.commands.settings import checked, settings_of
+from plugsamp.commands.wording import warnings_to
 from plugsamp.concentration import Concentration
 from plugsamp.covariates.options import Covariates
+from plugsamp.errors import RunInterrupted
 from plugsamp.runfolder import CHECKPOINT, CONFIG, clean_up, holds_run, write_text
 from plugsamp.second_step import SecondStep
 from plugsamp.starts import Start
@@ -184,7 +185,7 @@ def run(config: DictConfig, folder: Path, resume: bool = False, overrides=None) 
             if (done := earlier.outcome(folder)) is not None:
                 log.info("done already: %s", folder)
                 status.claim(folder, overrides=overrides, sweep=sweep.id)
-                return metrics_by_name.value(done, config.metric)
+                return metrics_by_name.objective(done, config.metric)
             resume = earlier.has_checkpoint(folder)
         given = {"overrides": overrides, "sweep": None if sweep is None else sweep.id}
         with status.recorded(folder, _explain, begun=not resume, **given) as begin:
@@ -235,15 +236,16 @@ def _run(config: DictConfig, folder: Path, resumed: Callable[[], None] | None) -
         resumed()
         write()
 
-    with warnings.catch_warnings():
-        warnings.showwarning = lambda message, *rest, **more: log.warning("%s", message)
+    with warnings_to(log):
         try:
             metrics = run_fit.run(settings, chosen, model, folder, go_on if resumed is not None else None)
-        except KeyboardInterrupt as interrupt:
-            if str(interrupt) not in ("", "interrupted"):  # it says what stands
-                raise
+        except RunInterrupted:
+            raise
+        except SystemExit as stop:  # the run has not been done
+            raise RuntimeError(f"the run was ended by sys.exit({stop.code!r}), of a plugin perhaps") from stop
+        except KeyboardInterrupt as interrupt:  # before or after the chain
             raise run_fit.interrupted(interrupt, folder) from None
-    value = metrics_by_name.value(metrics, settings.metric)
+    value = metrics_by_name.objective(metrics, settings.metric)
     if value is None:
         log.warning(
             "this run has no %s; it has %s", settings.metric, ", ".join(metrics_by_name.measures(metrics))

@@ -6,9 +6,12 @@ import logging
 import os
 import re
 import sys
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
 
 import hydra
+from hydra._internal.utils import get_args_parser
 from hydra.core.hydra_config import HydraConfig
 from hydra.errors import (
     CompactHydraException,
@@ -21,7 +24,9 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from plugsamp import hydra_source, registry
+from plugsamp.commands.failures import RunFolder, of_plugin
 from plugsamp.commands.sweeping import Completed, Sweep, awaiting, finish
+from plugsamp.commands.wording import corpus_of, speak_of, spoken_error
 from plugsamp.errors import Interrupted
 
 log = logging.getLogger(__name__)
@@ -31,6 +36,18 @@ USER_ERRORS = (ValueError, TypeError, OSError, ArithmeticError, MemoryError, Ome
 
 #: Either of these in the environment brings the tracebacks back.
 TRACEBACK_VARIABLES = ("PLUGSAMP_TRACEBACK", "HYDRA_FULL_ERROR")
+
+#: Flags of Hydra's that are followed by a value.
+VALUED = (
+    "--cfg", "-c", "--package", "-p", "--config-path", "-cp", "--config-name", "-cn", "--config-dir", "-cd",
+    "--experimental-rerun", "--info", "-i",
+)  # fmt: skip
+
+#: What may be meant by an option that a command does not have, as another one has it.
+SAME = {
+    "run": ("model", "folder"), "model": ("run",), "folder": ("run", "model"), "out": ("hydra.run.dir",),
+    "output": ("out",), "path": ("corpus.path",), "file": ("out", "corpus.path"),
+}  # fmt: skip
 
 NO_FOLDER = "hydra.{0}.dir is empty; name the folder to write to, hydra.{0}.dir=FOLDER"
 
@@ -46,21 +63,28 @@ def run(
 
     0 is success, 2 what the user can put right (said on standard error), 130 or 143 what a signal
     has ended. With `table` a sweep of the command ends with the table of its jobs, however it ends.
+    Jobs of other commands have no folders: nothing is left of what Hydra writes of their sweep.
     """
+    speak_of(None)
+    if unknown := _unknown_flag(command, arguments):
+        print(f"plugsamp {command}: {unknown}", file=sys.stderr)
+        return 2
+    arguments = _in_order(arguments)
     for argument in arguments:
         empty = re.fullmatch(r"""\+{0,2}hydra\.(run|sweep)\.dir=\s*(''|""|null)?\s*""", argument)
         if empty:  # Hydra would write into the working folder, before anything else
             print(f"plugsamp {command}: {NO_FOLDER.format(empty[1])}", file=sys.stderr)
             return 2
+    if not table and _sweeps(arguments) and not any(re.match(r"\+*hydra\.sweep\.", a) for a in arguments):
+        with tempfile.TemporaryDirectory(prefix="plugsamp-") as passing:
+            return _run(command, task, _with(arguments, _sweep_folder(passing)), config_name, None)
     sweep = Sweep() if table else None
     code = worst = 0
 
     def once() -> int:
-        given = [*arguments, *(() if sweep is None else sweep.options)]
+        given = _with(arguments, *(() if sweep is None else sweep.options))
         if sweep is not None and sweep.folder is not None:  # another round, whatever the time is by now
-            given.append(
-                'hydra.sweep.dir="{}"'.format(sweep.folder.replace("\\", "\\\\").replace('"', '\\"'))
-            )
+            given = _with(given, _sweep_folder(sweep.folder))
         return _run(command, task, given, config_name, sweep)
 
     def tell(what: str) -> None:
@@ -80,10 +104,49 @@ def run(
     return code or worst
 
 
+def _in_order(arguments: list[str]) -> list[str]:
+    """Options, then flags with their values: Hydra's parser takes options only if nothing is between them."""
+    options, flags = [], []
+    for i, argument in enumerate(arguments):
+        value = i > 0 and arguments[i - 1] in VALUED
+        (flags if value or argument.startswith("-") else options).append(argument)
+    return [*options, *flags]
+
+
+def _unknown_flag(command: str, arguments: list[str]) -> str | None:
+    """What to say of a flag that Hydra does not have: an option, written as other programs have them."""
+    known = get_args_parser()._option_string_actions
+    for place, argument in enumerate(arguments):
+        flag, equals, value = argument.partition("=")
+        if not flag.startswith("-") or (place and arguments[place - 1] in VALUED):
+            continue
+        if flag in known or (flag[:2] == "--" and len(flag) > 2 and any(k.startswith(flag) for k in known)):
+            continue
+        if flag in ("-v", "-vv", "--verbose"):
+            return f"there is no flag {flag}; hydra.verbose=true says more"
+        follows = next((a for a in arguments[place + 1 :] if not a.startswith("-")), None)
+        name = flag.strip("-").replace("-", "_") or "NAME"
+        value = value if equals else follows if follows and "=" not in follows else "VALUE"
+        return f"there is no flag {flag}; options are written {name}={value} (plugsamp {command} --help)"
+    return None
+
+
+def _with(arguments: list[str], *more: str) -> list[str]:
+    """More options, behind those that are there."""
+    first_flag = next((i for i, a in enumerate(arguments) if a.startswith("-")), len(arguments))
+    return [*arguments[:first_flag], *more, *arguments[first_flag:]]
+
+
+def _sweep_folder(folder: str) -> str:
+    """The argument that has a sweep write there."""
+    return 'hydra.sweep.dir="{}"'.format(folder.replace("\\", "\\\\").replace('"', '\\"'))
+
+
 def _run(command: str, task, arguments: list[str], config_name: str, sweep: Sweep | None) -> int:
     failure: list[BaseException] = []
     gone: list[BrokenPipeError] = []  # the reader of the output
     keep = wants_traceback()
+    folder = RunFolder(arguments)
     jobs = 0  # in this process: launchers may run them in others
 
     def job(config: DictConfig):
@@ -91,9 +154,11 @@ def _run(command: str, task, arguments: list[str], config_name: str, sweep: Swee
         jobs += 1
         if gone:
             return None
+        speak_of(config)
         sweeping = HydraConfig.get().mode == RunMode.MULTIRUN
         try:
             if not (sweeping and sweep is not None):
+                folder.path = Path(HydraConfig.get().runtime.output_dir)
                 return task(config)
             _label_console(f"#{HydraConfig.get().job.num} ")
             with sweep.job():
@@ -107,10 +172,12 @@ def _run(command: str, task, arguments: list[str], config_name: str, sweep: Swee
             mistake = isinstance(error, USER_ERRORS)
             if sweeping and (mistake or sweep is not None):
                 # The other jobs of a sweep go on; this one's failure is told at once, in its own log too.
-                log.error("%s: %s", command, message_of(error), exc_info=keep or not mistake)
+                short = None if keep or mistake else of_plugin(error)
+                trace = keep or not (mistake or short)
+                log.error("%s: %s", command, short or message_of(error), exc_info=trace)
                 if sweep is not None and sweep.lenient:
                     return None
-            if keep or sweeping or not mistake:
+            if keep or sweeping or not (mistake or of_plugin(error)):
                 raise
             failure.append(error)  # Hydra would add lines of its own
             return None
@@ -131,7 +198,7 @@ def _run(command: str, task, arguments: list[str], config_name: str, sweep: Swee
     except BrokenPipeError:
         raise
     except Completed:
-        return _run(command, task, [*arguments, *sweep.options], config_name, sweep)
+        return _run(command, task, _with(arguments, *sweep.options), config_name, sweep)
     except KeyboardInterrupt as interrupt:
         print(f"plugsamp {command}: {str(interrupt) or 'interrupted'}", file=sys.stderr)
         return interrupt.exit_code if isinstance(interrupt, Interrupted) else 130
@@ -158,7 +225,13 @@ def _run(command: str, task, arguments: list[str], config_name: str, sweep: Swee
             os.environ.pop("HYDRA_FULL_ERROR", None)
         else:
             os.environ["HYDRA_FULL_ERROR"] = full
+    if failure and not isinstance(failure[0], (CompactHydraException, *USER_ERRORS)):
+        print(f"plugsamp {command}: an error in a plugin's code\n{of_plugin(failure[0])}", file=sys.stderr)
+        print(f"({TRACEBACK_VARIABLES[0]}=1 shows the whole traceback)", file=sys.stderr)
+        return 1
     if failure:
+        if sweep is not None:
+            folder.forget()
         print(f"plugsamp {command}: {explain(failure[0], arguments, config_name)}", file=sys.stderr)
         return 2
     return 0
@@ -198,6 +271,8 @@ def explain(error: BaseException, arguments: list[str], config_name: str) -> str
                 f"cannot read the argument {error.override!r}; ~ does not stand for the home folder here: "
                 "write $HOME, or quote the value: 'name=\"a~b\"'"
             )
+        if (path := corpus_of(error.override)) is not None:
+            return f"cannot read the argument {error.override!r}; a corpus is given as {path}"
         return (
             f"cannot read the argument {error.override!r}; options are written name=value. A value with "
             f"blanks, commas, brackets or = goes in quotes inside quotes: 'name=\"a, b\"'"
@@ -232,13 +307,15 @@ def message_of(error: BaseException) -> str:
 
 
 def _plain(error: BaseException) -> str:
+    if isinstance(error.__cause__, OSError) and str(error).startswith("Unable to configure handler"):
+        error = error.__cause__  # logging's own words for a log that cannot be written
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
     if isinstance(error, MemoryError):
         return f"not enough memory: {error}" if str(error) else "not enough memory"
     if isinstance(error, OmegaConfBaseException):
         return _first_line(str(error))
-    return str(error) or type(error).__name__
+    return spoken_error(error) or type(error).__name__
 
 
 def _sweeps(arguments: list[str]) -> bool:
@@ -284,6 +361,8 @@ def _unknown_choice(error: MissingConfigException) -> str:
     group, _, name = missing.rpartition("/")
     if not group or error.options is None:
         return str(error)
+    if group == "corpus" and (path := corpus_of(name)) is not None:
+        return f"no corpus named {name!r}; a file is given as {path}"
     available = sorted(o for o in error.options if not o.startswith(hydra_source.PLUGIN))
     return f"no {group} named {name!r}{registry.elsewhere(name)}{registry.suggestion(name, available)}"
 
@@ -305,6 +384,7 @@ def _unknown_key(key: str, arguments: list[str], config_name: str) -> str:
     where = f"of {parent}={node.name}" if parent and "name" in node else "there"
     groups = {name: part for name, part in config.items_ex(resolve=False) if OmegaConf.is_dict(part)}
     nested = [f"{name}.{key}" for name, part in groups.items() if key in part.keys()]  # noqa: SIM118 (??? too)
+    nested = [*nested, *(other for other in SAME.get(key, ()) if other in valid)]
     return hydra_source.unknown_option(key, valid, where, nested)
 
 

@@ -20,6 +20,15 @@ FLAGS = [
     ("--shell-completion", "install=bash completes options in the shell"),
 ]
 
+HYDRA = [
+    ("hydra.run.dir=FOLDER", "the run folder; by default outputs/DATE/TIME"),
+    ("hydra.sweep.dir=FOLDER", "with -m, where the folders of the runs go; by default multirun/DATE/TIME"),
+    ("hydra/job_logging=quiet", "warnings and errors alone on the terminal"),
+    ("hydra.verbose=true", "more, also of how the configuration was found"),
+    ("hydra/launcher=joblib", "with -m, several runs at once; or submitit_local, submitit_slurm"),
+    ("hydra/sweeper=optuna", "with -m, a search for the best values instead of all combinations"),
+]
+
 
 def page(command, arguments: list[str]) -> str:
     """The manual page, with the options of the choices that `arguments` make."""
@@ -33,14 +42,9 @@ def page(command, arguments: list[str]) -> str:
         node = config.get(group)
         chosen = node.name if node is not None else None
         available = _choices(group, kind)
-        parts.append(
-            "  "
-            + _wrap(
-                f"{group}={'(needed)' if chosen is None else chosen}",
-                f"one of: {', '.join(available)}",
-                width,
-            )
-        )
+        optional = group in command.optional
+        head = f"{group}={chosen or ('null' if optional else '(needed)')}"
+        parts.append("  " + _wrap(head, ("the run's own, or " * optional) + available, width))
         if chosen is None:
             continue
         texts = options.texts(registry.load(kind, chosen))
@@ -56,7 +60,12 @@ def page(command, arguments: list[str]) -> str:
             parts.append("  " + _wrap(f"{key}={_shown(config, key)}", comment, width))
         parts.append("")
     if command.experiments:
-        parts += ["Experiments (experiment=NAME): " + ", ".join(_experiments()), ""]
+        head = "Experiments, with their files in data_dir"
+        parts += [head, "  " + _wrap("experiment=null", ", ".join(_configurations("experiment")), width), ""]
+    if command.table:
+        parts += ["Where it goes, and what is said (Hydra's options)"]
+        parts += ["  " + _wrap(option, text, width) for option, text in HYDRA]
+        parts += [""]
     parts += ["Flags", *("  " + _wrap(flag, text, width) for flag, text in FLAGS)]
     parts += [
         "",
@@ -65,17 +74,21 @@ def page(command, arguments: list[str]) -> str:
         "",
         "Errors are one message and exit code 2; PLUGSAMP_TRACEBACK=1 shows the traceback.",
     ]
-    return "\n".join(parts)
+    return "\n".join(parts).replace("`", "")
 
 
-def _choices(group: str, kind: str) -> list[str]:
+def _choices(group: str, kind: str) -> str:
+    """What is registered, and apart from that what conf has beside it: corpora whose files are elsewhere."""
+    names = registry.names(kind)
+    own = [name for name in _configurations(group) if name not in names]
+    more = f"; with their files in data_dir: {', '.join(own)}" if own else ""
+    return f"one of: {', '.join(names)}{more}"
+
+
+def _configurations(group: str) -> list[str]:
     folder = files("plugsamp.conf") / group
-    own = [f.name.removesuffix(".yaml") for f in folder.iterdir()] if folder.is_dir() else []
-    return sorted({*registry.names(kind), *own})
-
-
-def _experiments() -> list[str]:
-    folder = files("plugsamp.conf") / "experiment"
+    if not folder.is_dir():
+        return []
     return sorted(f.name.removesuffix(".yaml") for f in folder.iterdir() if f.name.endswith(".yaml"))
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import logging
 import sys
-import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,9 +14,10 @@ from plugsamp.commands import saved
 from plugsamp.commands.command import Command
 from plugsamp.commands.settings import settings_of
 from plugsamp.commands.targets import target
+from plugsamp.commands.wording import warnings_to
 from plugsamp.evaluation import Evaluation
 from plugsamp.report import names
-from plugsamp.report.members import members_of
+from plugsamp.report.members import naming
 from plugsamp.runfolder import complete, prediction_rows, write_table
 
 log = logging.getLogger(__name__)
@@ -43,28 +43,29 @@ def task(config: DictConfig) -> None:
 
     settings = settings_of(Settings, config)
     passes = saved.Passes.of(settings.predict)
-    with contextlib.chdir(HydraConfig.get().runtime.cwd), warnings.catch_warnings():
-        warnings.showwarning = lambda message, *rest, **more: log.warning("%s", message)
+    with contextlib.chdir(HydraConfig.get().runtime.cwd), warnings_to(log):
         out = None if settings.out == "-" else target("out", settings.out, settings.overwrite)
         predictor = saved.load(settings.model, passes, settings.seed)
         parts = saved.documents(config, predictor, settings.part, need_responses=False)
-        named = _topic_names(settings, predictor) if settings.proportions else {}
-        keys = [member.key(k) for member in members_of(predictor) for k in range(member.n_topics)]
-        columns, rows, blind, unknown = None, [], 0, 0
+        topics = naming(predictor)
+        named = _topic_names(settings, topics) if settings.proportions else {}
+        columns, rows, blind, empty, unknown = None, [], 0, 0, 0
         for corpus in parts.values():
             prediction = predictor.predict(corpus)
             truth = corpus.responses if prediction.labels is not None else None
             table = Evaluation(prediction, truth, {}, None).table()
             if settings.proportions:
                 others, _ = prediction_rows(**table)
-                table |= {"theta": prediction.theta, "theta_names": names.columns(named, keys, others)}
+                table |= {"theta": prediction.theta, "theta_names": names.columns(named, topics.keys, others)}
             found, more = prediction_rows(**table)
             if columns is None:
                 columns = found
             # One part may have responses and the other none.
             rows += [dict(zip(found, row, strict=True)) for row in more]
             columns += [name for name in found if name not in columns]
-            blind += int((prediction.n_known == 0).sum())
+            without = prediction.n_known == 0
+            blind += int(without.sum())
+            empty += int((without & (prediction.n_unknown == 0)).sum())
             unknown += int(prediction.n_unknown.sum())
         table = ([row.get(name, "") for name in columns] for row in rows)
         if out is None:
@@ -76,11 +77,12 @@ def task(config: DictConfig) -> None:
             print(f"{len(rows):,} documents in {out}")
         if unknown:
             log.info("%s tokens are no words of the model and are left out (n_unknown)", f"{unknown:,}")
-        if blind:
-            log.warning("%s documents have no word of the model (n_known = 0)", f"{blind:,}")
+        if blind and not (blind == len(rows) and unknown):  # of all of them `predict` has told
+            of_them = f", {empty:,} of them no word at all" if empty else ""
+            log.warning("%s documents have no word of the model (n_known = 0)%s", f"{blind:,}", of_them)
 
 
-def _topic_names(settings: Settings, predictor) -> dict[str, str]:
+def _topic_names(settings: Settings, topics: names.Naming) -> dict[str, str]:
     """The names that were given to topics: in the file that is asked for, or in the run's own."""
     if settings.names is not None:
         path = Path(settings.names)
@@ -88,8 +90,7 @@ def _topic_names(settings: Settings, predictor) -> dict[str, str]:
         path = saved.run_folder(settings.model) / names.FILE
         if not path.is_file():
             return {}
-    keys = {member.key(k) for member in members_of(predictor) for k in range(member.n_topics)}
-    return names.read(path, predictor.digest, keys)
+    return names.read(path, topics)
 
 
 USAGE = """\

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,8 +15,10 @@ from plugsamp.commands.command import Command
 from plugsamp.commands.resume import working_folder
 from plugsamp.commands.settings import settings_of
 from plugsamp.commands.targets import target
+from plugsamp.commands.wording import warnings_to
 from plugsamp.errors import InputError
 from plugsamp.models import load_model
+from plugsamp.report import folder
 
 log = logging.getLogger(__name__)
 
@@ -38,11 +39,9 @@ def task(config: DictConfig) -> None:
     from hydra.core.hydra_config import HydraConfig
 
     from plugsamp import report
-    from plugsamp.report import folder
 
     settings = settings_of(Settings, config)
-    with contextlib.chdir(HydraConfig.get().runtime.cwd), warnings.catch_warnings():
-        warnings.showwarning = lambda message, *rest, **more: log.warning("%s", message)
+    with contextlib.chdir(HydraConfig.get().runtime.cwd), warnings_to(log):
         run = folder.read(Path(settings.run))
         own = Path(settings.run) / "report.html"
         out = target("out", own if settings.out is None else settings.out, settings.overwrite, own)
@@ -88,8 +87,7 @@ def documents(config: DictConfig, run, predictor, path: Path):
             raise
         log.warning("the run's corpus cannot be read, so its documents are left out (%s)", error)
         return None, None
-    digest = run.metrics.get("corpus_digest")
-    if digest is not None and train.digest() != digest:
+    if not folder.trained_on(run, train):
         log.warning(
             "these are not the training documents of the run: what is said of documents is about others"
         )
@@ -108,5 +106,5 @@ EXAMPLES = """\
   plugsamp report run=outputs/2026-01-31/12-00-00 'documents=[17,23]' out=why.html
   plugsamp report run=run names=topic_names.json corpus=csv corpus.path=moved.csv"""
 
-COMMAND = Command("report", "report", task, USAGE, EXAMPLES)
+COMMAND = Command("report", "report", task, USAGE, EXAMPLES, optional=("corpus",))
 main = COMMAND.main

@@ -21,7 +21,7 @@ from plugsamp.checkpoint.options import Checkpoints
 from plugsamp.checks import whole
 from plugsamp.commands import sweeping
 from plugsamp.diagnostics import sparsity, top_words, topic_table
-from plugsamp.errors import InputWarning, Interrupted
+from plugsamp.errors import InputWarning, Interrupted, RunInterrupted
 from plugsamp.evaluation import evaluate
 from plugsamp.exchange import check_netcdf, write_netcdf
 from plugsamp.exchange.chains import shortened
@@ -43,7 +43,7 @@ from plugsamp.runfolder import (
 )
 from plugsamp.second_step import SecondStep
 from plugsamp.separate import SeparateFit
-from plugsamp.summary import plain_table, rich_table, topics
+from plugsamp.summary import one_line, plain_table, rich_table, topics
 from plugsamp.weights import check_update
 
 log = logging.getLogger(__name__)
@@ -105,9 +105,9 @@ def run(settings, chosen: Mapping, model: Model, folder: Path, resumed=None) -> 
         how = "corpus.test_size=0.2 keeps out a fifth" if hasattr(reader, "test_size") else "see the reader"
         log.info("no test documents were kept out, so only training documents are scored; %s", how)
     if train.responses is None and not isinstance(model.loss, NoLoss):
-        raise ValueError(
-            "the documents have no labels; choose loss=none, or say where the labels are (corpus options)"
-        )
+        where = next((o for o in ("label", "labels_path", "response") if hasattr(reader, o)), None)
+        says = f", or say where the labels are, corpus.{where}=..." if where else ""
+        raise ValueError(f"the documents have no labels; choose loss=none{says}")
     result = _fit(settings, chosen, model, train, folder, resumed)
     predictor = result.predictor.with_options(**vars(settings.predict))
     if settings.save_model:
@@ -127,7 +127,7 @@ def run(settings, chosen: Mapping, model: Model, folder: Path, resumed=None) -> 
     if settings.netcdf:
         write_netcdf(result, folder / exchange.FILE)
     listed = tables_of(result, predictor, settings.top_words)
-    text = "\n\n".join(f"{title}\n{plain_table(rows, 160)}".lstrip("\n") for title, rows in listed)
+    text = "\n\n".join(f"{one_line(title)}\n{plain_table(rows, 160)}".lstrip("\n") for title, rows in listed)
     (folder / "topics.txt").write_text(text + "\n", encoding="utf-8", errors="replace")
     if settings.report:
         parts = {"train": train, "test": test, "train_prediction": trained.prediction}
@@ -205,10 +205,11 @@ def _responses_of(loss) -> str:
 def _fit(settings, chosen, model, train, folder: Path, resumed) -> Fit | SeparateFit:
     n_tokens = train.n_tokens
     sweep = sweeping.current()
-    bar = False if sweep is not None and sweep.elsewhere else None  # one terminal for several runs
+    # Chains of their own report when they are done, and are counted as they are.
+    one = settings.multiclass == "multitask" and settings.chains == 1
+    shared = sweep is not None and sweep.elsewhere  # one terminal for several runs
+    bar = None if one and not shared else False
     with TraceFile(folder / "trace.csv") as trace, Progress(settings.sweeps, n_tokens, bar) as progress:
-        # Chains of their own report when they are done, and are counted as they are.
-        one = settings.multiclass == "multitask" and settings.chains == 1
         observers = [trace, progress] if one else [trace]
         if resumed is not None:
             observers.insert(0, _Once(resumed))
@@ -246,7 +247,7 @@ def _fit(settings, chosen, model, train, folder: Path, resumed) -> Fit | Separat
             raise
 
 
-def interrupted(interrupt: KeyboardInterrupt, folder: Path, one: bool = True) -> Interrupted:
+def interrupted(interrupt: KeyboardInterrupt, folder: Path, one: bool = True) -> RunInterrupted:
     """The interrupt of a run with what stands of it and how it goes on; `one`: it is of one chain."""
     stands = _stands(folder)
     if one and getattr(interrupt, "sweep", 0):
@@ -257,7 +258,7 @@ def interrupted(interrupt: KeyboardInterrupt, folder: Path, one: bool = True) ->
         message = f"interrupted; {'' if one else 'of every model '}the last checkpoint stands"
     if stands:
         message += f"\nplugsamp resume run={folder} goes on from there"
-    return Interrupted(message, getattr(interrupt, "signal", 2))
+    return RunInterrupted(message, getattr(interrupt, "signal", 2))
 
 
 def _stands(folder: Path) -> bool:
@@ -380,12 +381,16 @@ def outcome(result: Fit | SeparateFit, trained, tested, metrics: Mapping) -> lis
     ]
     mixed = metrics.get("mixing")
     if mixed is not None:
-        known = [f"{k.replace('_', ' ')} {one['r_hat']:.3f}" for k, one in mixed.items() if k != "unknown"]
+        known = [
+            f"{k.replace('_', ' ')} {one.get('constant') or format(one['r_hat'], '.3f')}"
+            for k, one in mixed.items()
+            if k != "unknown"
+        ]
         lines.append(f"R-hat {', '.join(known)}" if known else f"R-hat unknown: {mixed['unknown']}")
     speed = quantity(result.tokens_per_second)
     return [*lines, f"{result.n_sweeps} sweeps in {duration(result.seconds)}, {speed} tok/s"]
 
 
 def _numbers(measures: Mapping) -> str:
-    shown = [f"{k.replace('_', ' ')} {v:z.3f}" for k, v in measures.items() if isinstance(v, float)]
+    shown = [f"{one_line(k.replace('_', ' '))} {v:z.3f}" for k, v in measures.items() if isinstance(v, float)]
     return ", ".join([*shown, f"{measures['n_scored']:,} scored"])

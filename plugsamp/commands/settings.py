@@ -36,7 +36,10 @@ def checked(cls, prefix: str, given: dict, others=()) -> dict:
             values[name] = options.check(value, valid[name].type)
         except TypeError:
             wanted = options.describe(valid[name].type)
-            raise ValueError(f"{prefix}{name} must be {wanted}, not {value!r}") from None
+            listed = (
+                f"; write '{prefix}{name}=[{value}]'" if options.is_list_of(valid[name].type, value) else ""
+            )
+            raise ValueError(f"{prefix}{name} must be {wanted}, not {value!r}{listed}") from None
     absent = [name for name in valid if name not in values]
     if absent:
         raise ValueError(f"the option {prefix}{absent[0]} is missing; it must not be taken away")

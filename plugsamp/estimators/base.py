@@ -22,13 +22,18 @@ from sklearn.utils.validation import (
 
 from plugsamp.backends.processes import Processes
 from plugsamp.checkpoint.memory import Memory
+from plugsamp.checks import flag, n_jobs_of, whole
 from plugsamp.corpus import Corpus
 from plugsamp.counts import LIMIT
+from plugsamp.ensembles import SCHEMES
 from plugsamp.errors import InputWarning
 from plugsamp.fitting import fit
 from plugsamp.kernels.auto import Auto
 from plugsamp.model import Model
 from plugsamp.storage import StorageError
+
+#: Parameters that are one of some words, where an estimator has them.
+CHOICES = {"counts": ("strict", "ceil"), "multiclass": SCHEMES}
 
 
 class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -74,8 +79,10 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         given = self.covariate_columns
         if given is None:
             return np.empty(0, np.int64)
-        if isinstance(given, str | numbers.Integral):
+        if isinstance(given, str | numbers.Integral) and not isinstance(given, bool):
             given = [given]
+        if not isinstance(given, list | tuple | np.ndarray):
+            raise ValueError(f"covariate_columns must be a list of names or numbers, not {given!r}")
         places = []
         for column in given:
             if isinstance(column, str):
@@ -95,8 +102,6 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     def _counts(self, X):
         """X as counts: whole numbers, or rounded up to them where that was asked for."""
-        if self.counts not in ("strict", "ceil"):
-            raise ValueError(f'counts must be "strict" or "ceil", not {self.counts!r}')
         values = X.data if sp.issparse(X) else X
         if values.size and values.min() < 0:
             raise ValueError(f"Negative values in data passed to {type(self).__name__}: counts are 0 or more")
@@ -138,6 +143,16 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             learn_alpha=self.learn_alpha, learn_beta=self.learn_beta, **more,
         )  # fmt: skip
 
+    def _check_parameters(self) -> None:
+        """Those that nothing else checks: a model, a chain and their parts know their own."""
+        flag("warm_start", self.warm_start)
+        whole("verbose", self.verbose if not isinstance(self.verbose, bool | np.bool_) else 0)
+        n_jobs_of(self.n_jobs)
+        for name, known in CHOICES.items():
+            given = getattr(self, name, known[0])
+            if not isinstance(given, str) or given not in known:
+                raise ValueError(f"{name} must be {', '.join(map(repr, known))}, not {given!r}")
+
     def _goes_on(self) -> bool:
         """Whether `fit` goes on with the chain of the last one."""
         return self.warm_start and getattr(self, "_memory", None) is not None
@@ -145,6 +160,7 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     @contextmanager
     def _as_it_was(self):
         """A fit that does not come about changes nothing of one that there is."""
+        self._check_parameters()
         before = dict(self.__dict__)
         try:
             yield
@@ -211,7 +227,7 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         Where processes are asked for, "auto" takes a kernel whose chain does not depend on how many they
         are. Inside another job of joblib (of a grid search, say) it is one: its jobs have the cores.
         """
-        asked = effective_n_jobs(self.n_jobs)
+        asked = effective_n_jobs(n_jobs_of(self.n_jobs))
         kernel, jobs = self.kernel, 1
         if asked > 1 or self.n_jobs not in (None, 1):
             kernel = Auto("partial") if self.kernel == "auto" else self.kernel

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 from sklearn.base import ClassifierMixin
+from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d
+from sklearn.utils.validation import check_consistent_length, column_or_1d
 
+from plugsamp.checks import without_na
 from plugsamp.estimators.base import TopicEstimator
 from plugsamp.losses.base import Loss
 from plugsamp.losses.coding import is_missing
@@ -173,13 +175,13 @@ class SupervisedTopicClassifier(ClassifierMixin, TopicEstimator):
         """The responses of the corpus; sets `classes_`."""
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        values = np.asarray(y)
+        values = without_na(y)
         self._several = values.ndim == 2 and values.shape[1] > 1
         if not self._several:
-            values = column_or_1d(y, dtype=None, warn=True)
+            values = column_or_1d(values, dtype=None, warn=True)
         missing = is_missing(values)
         observed = values[~missing] if values.ndim == 1 else values[~missing.any(axis=1)]
-        if values.ndim == 1 and missing.any() and values.dtype.kind == "O":
+        if missing.any() and values.dtype.kind == "O":
             observed = np.array(observed.tolist())
         if not len(observed):
             raise ValueError("y has no label: all are missing")
@@ -203,6 +205,33 @@ class SupervisedTopicClassifier(ClassifierMixin, TopicEstimator):
     def predict(self, X) -> np.ndarray:
         """The class of each document, (n_documents,), or its labels, 0/1 (n_documents, n_labels)."""
         return self._labels(self._predicted(X))
+
+    def score(self, X, y, sample_weight=None) -> float:
+        """The mean accuracy; of several labels, the share of documents with all of them right.
+
+        Documents without a label, or of several with not all of them known, are left out.
+
+        Parameters
+        ----------
+        X : array or sparse matrix (n_documents, n_features)
+        y : as for `fit`
+        sample_weight : array (n_documents,), optional
+
+        Raises
+        ------
+        ValueError
+            No document is left.
+        """
+        y = without_na(y)
+        missing = is_missing(y)
+        rows = np.flatnonzero(~(missing.any(axis=1) if missing.ndim == 2 else missing))
+        if len(rows) < len(y):
+            if not len(rows):
+                raise ValueError("y has no document to score: of each a label is missing")
+            check_consistent_length(X, y, sample_weight)
+            X, y = _safe_indexing(indexable(X)[0], rows), np.array(y[rows].tolist())
+            sample_weight = None if sample_weight is None else np.asarray(sample_weight)[rows]
+        return super().score(X, y, sample_weight)
 
     def decision_function(self, X) -> np.ndarray:
         """Linear predictors, averaged over kept draws.

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 from sklearn.base import RegressorMixin
+from sklearn.metrics import r2_score
+from sklearn.utils.validation import check_consistent_length
 
+from plugsamp.checks import without_na
 from plugsamp.estimators.base import TopicEstimator
+from plugsamp.losses.coding import is_missing
 from plugsamp.losses.gaussian import Gaussian
 
 
@@ -137,7 +141,7 @@ class SupervisedTopicRegressor(RegressorMixin, TopicEstimator):
         """
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        y = np.asarray(y)
+        y = without_na(y)
         if y.dtype.kind == "c":
             raise ValueError("Complex data not supported: responses are real numbers")
         if y.dtype.kind not in "biuf":
@@ -157,6 +161,37 @@ class SupervisedTopicRegressor(RegressorMixin, TopicEstimator):
         """The mean of each response, (n_documents,) or (n_documents, n_responses)."""
         values = np.asarray(self._predicted(X).labels, dtype=float)
         return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
+
+    def score(self, X, y, sample_weight=None) -> float:
+        """R², of several responses their mean. Missing responses are left out.
+
+        Parameters
+        ----------
+        X : array or sparse matrix (n_documents, n_features)
+        y : as for `fit`
+        sample_weight : array (n_documents,), optional
+
+        Raises
+        ------
+        ValueError
+            None is left.
+        """
+        y = without_na(y)
+        missing = is_missing(y)
+        if not missing.any():
+            return super().score(X, y, sample_weight)
+        if missing.all():
+            raise ValueError("y has no response to score: all are missing")
+        check_consistent_length(X, y, sample_weight)
+        known = ~missing.reshape(len(y), -1)
+        true, found = (np.asarray(v, dtype=float).reshape(known.shape) for v in (y, self.predict(X)))
+        weight = None if sample_weight is None else np.asarray(sample_weight)
+        scores = [
+            r2_score(true[rows, c], found[rows, c], sample_weight=None if weight is None else weight[rows])
+            for c, rows in enumerate(known.T)
+            if rows.any()
+        ]
+        return float(np.mean(scores))
 
     def predict_interval(self, X, level: float = 0.9) -> np.ndarray:
         """Equal-tailed predictive intervals, (n_documents, n_responses, 2).

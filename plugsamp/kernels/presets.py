@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from plugsamp.checks import switch
+from plugsamp.checks import flag
 from plugsamp.kernels.composed import ComposedMH
 from plugsamp.proposals.sparse import StaleSparseProposal
 from plugsamp.proposals.stale import StaleTables
@@ -61,7 +61,7 @@ class LightLDA(ComposedMH):
     references = ("yuan2015",)
 
     def __init__(self, steps: int = 2, stale: bool = False):
-        stale = switch("stale", stale)
+        stale = flag("stale", stale)
         super().__init__([StaleTables if stale else "word", "doc"], "cycle", steps, "full")
         self.stale = stale
         self.approximate = _STALE if stale else None
@@ -82,7 +82,7 @@ class AliasLDA(ComposedMH):
     references = ("li2014",)
 
     def __init__(self, steps: int = 2, stale: bool = False):
-        stale = switch("stale", stale)
+        stale = flag("stale", stale)
         super().__init__([StaleSparseProposal if stale else "sparse"], "cycle", steps, "full")
         self.stale = stale
         self.approximate = _STALE if stale else None

@@ -100,7 +100,7 @@ class SplitOptions:
         The share of documents chosen for testing by `split_seed`, each class keeping its share; 0
         chooses none.
     split_seed : int
-        0 or more.
+        Which documents those are; 0 or more.
     only : list of str, optional
         Take only the documents with these labels.
     """

@@ -27,6 +27,7 @@ class Table(FieldOptions, TestFile, TextReader):
     Parameters
     ----------
     path : str
+        The file, plain or .gz.
     delimiter : str
         ``"auto"`` (tab where the name ends in .tsv or .tsv.gz, otherwise comma), ``"tab"``, or one
         character.
@@ -37,6 +38,7 @@ class Table(FieldOptions, TestFile, TextReader):
     missing_as : list of str, optional
         Labels and values of columns that mean "missing" besides the empty one, such as NaN. Text never is.
     encoding : str
+        Of the file, such as utf-8 or latin-1.
     Others : see `FieldOptions`, `plugsamp.text.TextOptions`, `plugsamp.readers.base`.
     """
 
@@ -62,8 +64,8 @@ class Table(FieldOptions, TestFile, TextReader):
             other = next((d for d in ";\t|," if d in names[0]), None)
             if other is not None:
                 raise InputError(
-                    f"there is no field {self.text!r}, but one called {names[0]!r}; is the delimiter "
-                    f"{'tab' if other == chr(9) else repr(other)}? (delimiter=)",
+                    f"there is no field {self.text!r}, but one called {names[0]!r}; is another character the "
+                    f"delimiter? delimiter={'tab' if other == chr(9) else chr(34) + other + chr(34)} says so",
                     file=path,
                     line=1,
                 )
@@ -74,9 +76,9 @@ class Table(FieldOptions, TestFile, TextReader):
                     f"{len(names)} fields expected, {len(row)} found{more}", file=path, line=line
                 )
         column = dict(zip(names, zip(*rows, strict=True), strict=True))
-        self.need(self.text, column, path, 1)
+        self.need(self.text, column, path, 1, "text")
         if self.id != "id":
-            self.need(self.id, column, path, 1)
+            self.need(self.id, column, path, 1, "id")
         response, names_of_response = self.choose_response(column, path, 1)
         split = self.choose_split(column, path, 1)
         ids = [v.strip() for v in column[self.id]] if self.id in column else [str(n) for n in lines]
@@ -98,7 +100,7 @@ class Table(FieldOptions, TestFile, TextReader):
     def _weights(self, column, lines, path) -> list[float]:
         if self.weight is None:
             return []
-        values = column[self.need(self.weight, column, path, 1)]
+        values = column[self.need(self.weight, column, path, 1, "weight")]
         return [self.weight_of(v, path, n) for v, n in zip(values, lines, strict=True)]
 
     def _column_of(self, name, column, lines, path) -> list:

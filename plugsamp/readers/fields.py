@@ -100,7 +100,7 @@ class FieldOptions:
                 return None, []
         if optional and not any(name in fields for name in kinds[kind]):
             return None, []
-        names = [self.need(name, fields, file, line) for name in kinds[kind]]
+        names = [self.need(name, fields, file, line, kind) for name in kinds[kind]]
         if self.response == "auto" and kind == "label" and self.wanted.responses == "real":
             kind = "y"
         return kind, names
@@ -150,7 +150,7 @@ class FieldOptions:
             raise InputError(
                 f"split={self.split} and {given} both say which documents are for testing; give one"
             )
-        return self.need("split" if self.split == "auto" else self.split, fields, file, line)
+        return self.need("split" if self.split == "auto" else self.split, fields, file, line, "split")
 
     def is_test(self, value, file, line) -> bool:
         value = str(value)
@@ -164,10 +164,12 @@ class FieldOptions:
         return value == self.test_value
 
     @staticmethod
-    def need(name, fields, file, line) -> str:
+    def need(name, fields, file, line, option: str | None = None) -> str:
+        """`name`, which has to be among the fields; `option` is what said so."""
         if name not in fields:
+            right = "" if option is None else f"; {option}=FIELD names the right one"
             raise InputError(
-                f"there is no field {name!r}; fields are {', '.join(fields)}", file=file, line=line
+                f"there is no field {name!r}; fields are {', '.join(fields)}{right}", file=file, line=line
             )
         return name
 

@@ -18,11 +18,13 @@ class Folder(TestFile, TextReader):
     Parameters
     ----------
     path : str
+        The folder, whose sub-folders are the labels.
     glob : str
         Which files, relative to `path`. Hidden files and folders are left out.
     response : str
         ``"label"``, ``"none"``, or ``"auto"``: labels where there are sub-folders.
     encoding : str
+        Of the file, such as utf-8 or latin-1.
     Others : see `plugsamp.text.TextOptions` and `plugsamp.readers.base`.
     """
 

@@ -21,10 +21,12 @@ class JsonLines(FieldOptions, TestFile, TextReader):
     Parameters
     ----------
     path : str
+        The file, plain or .gz.
     tokens, counts : str
         The names of the fields that hold a list of words (taken as they are), or an object from word
         to count. Of text, tokens and counts the first that the file has is read.
     encoding : str
+        Of the file, such as utf-8 or latin-1.
     Others : see `FieldOptions`, `plugsamp.text.TextOptions`, `plugsamp.readers.base`.
     """
 
@@ -56,10 +58,10 @@ class JsonLines(FieldOptions, TestFile, TextReader):
             lines.append(line)
             ids.append(at.id(document.get(self.id, line)))
             if split_field:
-                self.need(split_field, document, path, line)
+                self.need(split_field, document, path, line, "split")
                 tests.append(self.is_test(document[split_field], path, line))
             if self.weight is not None:
-                self.need(self.weight, document, path, line)
+                self.need(self.weight, document, path, line, "weight")
                 weights.append(self.weight_of(document[self.weight], path, line))
             for name, values in columns.items():
                 value = at.column(document.get(name), name)
@@ -114,7 +116,8 @@ class JsonLines(FieldOptions, TestFile, TextReader):
             if name in document:
                 return kind, name
         at.refuse(
-            f"there is no field {', '.join(map(repr, fields.values()))}; fields are {', '.join(document)}"
+            f"there is no field {', '.join(map(repr, fields.values()))}; fields are {', '.join(document)}; "
+            "text=FIELD, tokens=FIELD or counts=FIELD names the right one"
         )
 
 

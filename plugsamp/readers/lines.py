@@ -19,6 +19,7 @@ class Lines(TestFile, TextReader):
     path : str
         Plain or .gz.
     encoding : str
+        Of the file, such as utf-8 or latin-1.
     Others : see `plugsamp.text.TextOptions` and `plugsamp.readers.base`.
     """
 

@@ -25,9 +25,11 @@ class MalletText(TestFile, TextReader):
     Parameters
     ----------
     path : str
+        The file, plain or .gz.
     response : str
         ``"label"``, ``"y"`` (the label is a real number), ``"none"``, or ``"auto"``: what the loss takes.
     encoding : str
+        Of the file, such as utf-8 or latin-1.
     Others : see `plugsamp.text.TextOptions` and `plugsamp.readers.base`.
     """
 

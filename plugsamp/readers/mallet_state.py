@@ -48,6 +48,7 @@ class MalletState(SplitOptions, Reader):
     Parameters
     ----------
     path : str
+        The file, plain or .gz.
     Others : see `plugsamp.readers.base`.
     """
 

@@ -141,7 +141,13 @@ class TextReader(TextOptions, SplitOptions, Reader):
             X, words = self.count(part.kind, part.contents)
             if vocabulary is None and part is train:
                 if X.sum() == 0:
-                    raise InputError("the corpus has no tokens: no document has a word left", file=part.file)
+                    why = "the corpus has no tokens: no document has a word left"
+                    if part.kind == "text" and any(map(str.strip, part.contents)):
+                        why += (
+                            f" with pattern={self.pattern} and stop_words={self.stop_words}; pattern=blanks "
+                            "and stop_words=none take all that stands between blanks"
+                        )
+                    raise InputError(why, file=part.file)
                 keep = self.choose(X)
                 if len(keep) == 0:
                     raise InputError(

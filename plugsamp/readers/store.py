@@ -20,6 +20,7 @@ class Store(TestFile, SplitOptions, Reader):
     Parameters
     ----------
     path : str
+        The folder that `plugsamp convert to=store` wrote.
     response : str, optional
         none leaves the responses out.
     Others : see `plugsamp.readers.base`.

@@ -24,6 +24,7 @@ class SvmLight(TestFile, SplitOptions, Reader):
     Parameters
     ----------
     path : str
+        The file, plain or .gz.
     vocabulary_path : str, optional
         A word a line, for the ids in turn; it says how many words there are. By default there are as
         many as the largest id of the training documents, called w1, w2, ... by their ids.

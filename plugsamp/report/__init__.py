@@ -42,7 +42,7 @@ def write(
         Ids of documents whose predictions are explained; by default some are chosen, mistakes first.
     names : path-like, optional
         Names of topics (`plugsamp.report.names`); by default ``topic_names.json`` in the folder, if there
-        is one.
+        is one (which is left out with a warning where it is for other topics).
 
     Returns
     -------

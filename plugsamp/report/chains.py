@@ -16,6 +16,10 @@ from plugsamp.report.texts import cut, shown
 #: Points of a line, lines of a chart, charts.
 POINTS, LINES, CHARTS = 300, 40, 24
 
+#: The part of the sweeps, from the first on, that the scale of a chart takes no notice of where they are so
+#: many times as far apart as the others.
+FIRST, FAR = 10, 1.5
+
 #: Draws of which effective ones can be told.
 LEAST = 4
 
@@ -41,6 +45,7 @@ class Chart:
     title: str
     drawn: Markup
     legend: list[tuple[str, str]] = field(default_factory=list)
+    drawn_from: int | None = None  # the scale is that of the sweeps from this one on
 
 
 @dataclass(frozen=True)
@@ -54,6 +59,7 @@ class Mixed:
     ess: float | None
     inefficiency: float | None
     r_hat: float | None
+    constant: str | None = None
 
 
 @dataclass(frozen=True)
@@ -124,7 +130,8 @@ def _charts(trace: Trace, burn_in: int, n_sweeps: int) -> tuple[list[Chart], str
         drawn = [(f"s{i % COLOURS}", first["sweep"], first[name]) for i, name in enumerate(proposals)]
         chart = _chart(title, drawn, burn_in, n_sweeps)
         legend = [(f"s{i % COLOURS}", shown(n.removeprefix(prefix))) for i, n in enumerate(proposals)]
-        charts.append(Chart(chart.title + (" (first chain)" if several else ""), chart.drawn, legend))
+        title = chart.title + (" (first chain)" if several else "")
+        charts.append(Chart(title, chart.drawn, legend, chart.drawn_from))
     notes = [
         cut(min(CHARTS, len(charts)), len(charts), "columns", "all are in trace.csv"),
         cut(min(LINES, len(trace.chains)), len(trace.chains), "chains", "all are in trace.csv"),
@@ -137,7 +144,13 @@ def _chart(title: str, drawn, burn_in: int, n_sweeps: int) -> Chart:
     for class_, xs, ys in drawn:
         chosen = np.linspace(0, len(xs) - 1, min(POINTS, len(xs))).astype(int)
         thinned.append((class_, xs[chosen], ys[chosen]))
-    return Chart(title, svg.lines(f"Trace of the {title}", thinned, (burn_in + 0.5, n_sweeps)))
+    # The first sweeps may come from far away, and leave no room for the others.
+    first, every = n_sweeps // FIRST, svg.extent(np.concatenate([ys for *_, ys in drawn]))
+    seen = svg.extent(np.concatenate([ys[xs > first] for _, xs, ys in drawn]))
+    far = every[1] - every[0] > FAR * (seen[1] - seen[0])
+    seen, drawn_from = (seen, first + 1) if far else (every, None)
+    picture = svg.lines(f"Trace of the {title}", thinned, (burn_in + 0.5, n_sweeps), y=seen)
+    return Chart(title, picture, drawn_from=drawn_from)
 
 
 def _mixing(trace: Trace, burn_in: int) -> tuple[list[Mixed], str]:
@@ -164,11 +177,13 @@ def _mixing(trace: Trace, burn_in: int) -> tuple[list[Mixed], str]:
         except ValueError as error:
             skipped.append(f"{_title(name)}: {error}")
             continue
+        known = [m for m in mixed if m.constant is None]
         middle = {
-            key: float(np.median([getattr(m, key) for m in mixed]))
+            key: float(np.median([getattr(m, key) for m in known or mixed]))
             for key in ("mean", "sd", "ess", "inefficiency", "r_hat")
         }
-        found.append(Mixed(_title(name), draws=n_draws, **middle))
+        constant = mixed[0].constant if not known else None
+        found.append(Mixed(_title(name), draws=n_draws, **middle, constant=constant))
     return found, "; ".join(skipped)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from plugsamp.errors import InputError
 from plugsamp.runfolder import json_text
+from plugsamp.sweeps import status
 
 #: Columns of trace.csv that name a chain.
 CHAINS = ("chain", "task")
@@ -88,17 +89,24 @@ def read(folder: Path, metrics=None) -> Run:
     """
     found = _metrics(folder) if metrics is None else json.loads(json_text(metrics))
     text, config = _yaml(folder / "config.yaml", dict)
-    _, overrides = _yaml(folder / ".hydra" / "overrides.yaml", list)
     return Run(
         name=folder.resolve().name,
         metrics=found,
         config=config,
         config_text=text,
-        overrides=[str(o) for o in overrides],
+        overrides=_overrides(folder),
         trace=_trace(folder / "trace.csv"),
         predictions=_table(folder / "predictions.csv"),
         topics=_table(folder / "topics.csv"),
     )
+
+
+def _overrides(folder: Path) -> list[str]:
+    """What the run was given: what Hydra has beside it is of the last call, which may have been refused."""
+    found = status.read(folder / status.STATUS).get("overrides")
+    if not isinstance(found, list):  # a run of an older plugsamp
+        _, found = _yaml(folder / ".hydra" / "overrides.yaml", list)
+    return [str(one) for one in found]
 
 
 def _metrics(folder: Path) -> dict:
@@ -163,3 +171,9 @@ def _trace(path: Path) -> Trace:
         for owner in dict.fromkeys(owners.tolist())
     }
     return Trace(chains, by == "chain")
+
+
+def trained_on(run: Run, corpus) -> bool:
+    """Whether these are the documents that the run was fitted to, unless it does not say."""
+    digest = run.metrics.get("corpus_digest")
+    return digest is None or corpus.digest() == digest

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from plugsamp.ensembles import Ensemble
+from plugsamp.ensembles import CHAINS, Ensemble
 from plugsamp.inference import Predictor
 from plugsamp.losses.coding import Coding
 from plugsamp.predictive import Predictive
-from plugsamp.report.names import topic_key
+from plugsamp.report.names import Naming, topic_key
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +28,8 @@ class Member:
         With the user's classes.
     columns : slice
         Its topics among those of a prediction.
+    chain : int or None
+        Which of several chains it is, of one that is shown alone.
     """
 
     number: int | None
@@ -35,9 +37,10 @@ class Member:
     predictor: Predictor
     coding: Coding
     columns: slice
+    chain: int | None = None
 
     def key(self, topic: int) -> str:
-        return topic_key(self.number, topic)
+        return topic_key(self.chain if self.number is None else self.number, topic)
 
     @property
     def n_topics(self) -> int:
@@ -66,6 +69,35 @@ def members_of(predictor: Predictor | Ensemble) -> list[Member]:
         found.append(Member(number, name, member, coding, slice(first, first + member.n_topics)))
         first += member.n_topics
     return found
+
+
+def first_chain(ensemble: Ensemble) -> Member:
+    """The chain that speaks for all, as a model that is alone but for what its topics are called in files."""
+    return replace(members_of(ensemble.members[0])[0], chain=0)
+
+
+def naming(predictor: Predictor | Ensemble) -> Naming:
+    """What the topics of a model are called in files of names.
+
+    Files of names may be for the model, or for one of the models or chains that it is made of; those that do
+    not say so are for the model, or for the first of several chains. Earlier ones had the digest of the
+    weights too.
+    """
+    members = members_of(predictor)
+    prefixes = {predictor.topics_digest: "", predictor.digest: ""}
+    owners = {}
+    for member in members:
+        if member.number is not None:
+            prefix = owners[member.name] = topic_key(member.number, "")
+            for digest in (member.predictor.topics_digest, member.predictor.digest):
+                prefixes.setdefault(digest, prefix)
+    return Naming(
+        digest=predictor.topics_digest,
+        keys=tuple(member.key(k) for member in members for k in range(member.n_topics)),
+        prefixes=prefixes,
+        unsaid=topic_key(0, "") if isinstance(predictor, Ensemble) and predictor.scheme == CHAINS else "",
+        owners=owners,
+    )
 
 
 def calibrated(predictor: Predictor | Ensemble) -> bool | None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import logging
 import shlex
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -15,11 +15,14 @@ from markupsafe import Markup
 
 from plugsamp import references
 from plugsamp.ensembles import CHAINS, Ensemble
+from plugsamp.errors import InputError
 from plugsamp.evaluation import Evaluation
 from plugsamp.models import load_model
 from plugsamp.report import chains, explain, folder, names, outcome, texts, topics, weights
-from plugsamp.report.members import Member, calibrated, members_of
+from plugsamp.report.members import calibrated, first_chain, members_of, naming
 from plugsamp.runfolder import prediction_rows
+
+log = logging.getLogger(__name__)
 
 TEMPLATES = (
     "report.html",
@@ -49,15 +52,6 @@ MEASURES = {
 }
 
 
-@dataclass(frozen=True)
-class Model:
-    """What a fitted model adds to a run's files."""
-
-    predictor: object
-    members: list[Member]
-    keys: frozenset[str]
-
-
 def text(path: Path, metrics, predictor, train, test, train_prediction, documents, names_file) -> str:
     """The page, as `plugsamp.report.write` takes its parts."""
     run = folder.read(path, metrics)
@@ -69,39 +63,36 @@ def text(path: Path, metrics, predictor, train, test, train_prediction, document
         for e in [*run.metrics.get("references", []), references.itself()]
     ]
     context["chains"] = chains.chains_of(run)
-    context |= {"data": {"model": run.metrics.get("corpus_digest", ""), "names": {}}, "names": {}}
+    context |= {"data": _data(names.Naming(run.metrics.get("corpus_digest", ""), (), {}), {}), "names": {}}
     context |= dict.fromkeys(
         ("models", "weights", "outcome", "coding", "calibrated", "separate", "loss", "source")
     )
-    context |= {"explanations": [], "asked": bool(documents), "part": "test", "n_draws": 0}
+    context |= {"explanations": [], "asked": bool(documents), "part": "test", "n_draws": 0, "new": False}
     if predictor is not None:
         context |= _of_model(run, path, predictor, train, test, train_prediction, documents, names_file)
     return _environment().get_template("report.html").render(context)
 
 
 def _of_model(run, path, predictor, train, test, train_prediction, documents, names_file) -> dict:
-    n_chains = 0
+    n_chains, topics_of_all = 0, naming(predictor)
     if isinstance(predictor, Ensemble) and predictor.scheme == CHAINS:
         # Topics of two chains have no common numbers: one of them speaks for all.
-        n_chains, predictor, train_prediction = len(predictor.members), predictor.members[0], None
-    members = members_of(predictor)
-    keys = frozenset(m.key(k) for m in members for k in range(m.n_topics))
-    if names_file is None and (path / names.FILE).is_file():
-        names_file = path / names.FILE
-    named = {} if names_file is None else names.read(names_file, predictor.digest, keys)
+        n_chains, members = len(predictor.members), [first_chain(predictor)]
+        predictor, train_prediction = predictor.members[0], None
+    else:
+        members = members_of(predictor)
+    named = _names(path, names_file, topics_of_all)
+    new = train is not None and not folder.trained_on(run, train)
     train, test = (_known(corpus, predictor) for corpus in (train, test))
     if train is not None and train_prediction is None:
         train_prediction = predictor.predict(train)
     scored, part = run.predictions, "test"
     if scored is None and train is not None and train_prediction.labels is not None:
-        scored, part = _table(train_prediction, train), "training"
+        scored, part = _table(train_prediction, train), "new" if new else "training"
     coding = predictor.coding
-    explained = _explanations(members, predictor, train, test, scored, documents)
+    explained = _explanations(members, predictor, train, test, scored, documents, new)
     return {
-        "data": {
-            "model": predictor.digest,
-            "names": {k: texts.shown(v, names.LONGEST) for k, v in named.items()},
-        },
+        "data": _data(topics_of_all, named),
         "names": {k: texts.shown(v, names.LONGEST) for k, v in named.items()},
         "models": topics.models(members, train, train_prediction, run.topics),
         "n_models": len(members),
@@ -114,11 +105,33 @@ def _of_model(run, path, predictor, train, test, train_prediction, documents, na
         "loss": texts.shown(repr(members[0].predictor.loss), 120),
         "explanations": explained,
         "part": part,
+        "new": new,
         "n_draws": len(members[0].predictor.eta),
         "source": members[0].predictor.source,
         "outputs": len(coding.output_names) if coding.task != "none" else 0,
         "has_documents": train is not None,
     }
+
+
+def _names(path: Path, names_file, topics: names.Naming) -> dict[str, str]:
+    """The names of topics: those asked for, or the folder's own, which may be of what the run was before."""
+    if names_file is not None:
+        return names.read(names_file, topics)
+    if not (path / names.FILE).is_file():
+        return {}
+    try:
+        return names.read(path / names.FILE, topics)
+    except InputError as error:  # a run that ends does not fail of it
+        log.warning("%s; the page has no names", error)
+        return {}
+
+
+def _data(topics: names.Naming, named: dict[str, str]) -> dict:
+    """What the page's script knows of the topics and their names."""
+    return {
+        "model": topics.digest, "names": named, "topics": topics.keys, "prefixes": topics.prefixes,
+        "unsaid": topics.unsaid,
+    }  # fmt: skip
 
 
 def _known(corpus, predictor):
@@ -138,7 +151,7 @@ def _table(prediction, corpus) -> folder.Table:
     return folder.Table(columns, [[str(cell) for cell in row] for row in rows])
 
 
-def _explanations(members, predictor, train, test, scored, documents):
+def _explanations(members, predictor, train, test, scored, documents, new):
     parts = {name: corpus for name, corpus in (("test", test), ("training", train)) if corpus is not None}
     if documents:
         wanted: dict[str, list[int]] = {}
@@ -153,7 +166,8 @@ def _explanations(members, predictor, train, test, scored, documents):
     found = []
     for part, rows in wanted.items():
         explained = explain.explain(members, predictor, parts[part], rows)
-        found += explain.in_part(explained, "training") if part == "training" else explained
+        part = "new" if new else part
+        found += explained if part == "test" else explain.in_part(explained, part)
     return found
 
 

@@ -124,7 +124,17 @@ class Axes:
         return "".join(f"M{x:.1f} {low:.1f}V{high:.1f}" for x, low, high in places)
 
 
-def lines(title: str, drawn: Sequence, shade=None, x_title: str = "sweep") -> Markup:
+def _within(ys, low: float, high: float) -> np.ndarray:
+    """Values without those outside of a range, but at its edge beside one that is inside."""
+    ys = np.asarray(ys, dtype=float)
+    inside = (ys >= low) & (ys <= high)
+    beside = np.zeros(len(ys), bool)
+    beside[:-1] |= inside[1:]
+    beside[1:] |= inside[:-1]
+    return np.where(inside | beside, np.clip(ys, low, high), np.nan)
+
+
+def lines(title: str, drawn: Sequence, shade=None, x_title: str = "sweep", y=None) -> Markup:
     """A chart of lines.
 
     Parameters
@@ -133,11 +143,12 @@ def lines(title: str, drawn: Sequence, shade=None, x_title: str = "sweep") -> Ma
     drawn : sequence of (class, xs, ys)
     shade : (low, high), optional
         A range of x that is told apart.
+    y : (low, high), optional
+        Lines are drawn within it, and end at its edge; by default it holds all of them.
     """
-    axes = Axes(
-        extent(np.concatenate([xs for _, xs, _ in drawn]), 0.01),
-        extent(np.concatenate([ys for *_, ys in drawn])),
-    )
+    y = extent(np.concatenate([ys for *_, ys in drawn])) if y is None else y
+    axes = Axes(extent(np.concatenate([xs for _, xs, _ in drawn]), 0.01), y)
+    drawn = [(class_, xs, _within(ys, *y)) for class_, xs, ys in drawn]
     parts = []
     if shade is not None:
         left, right = axes.at_x(np.clip(shade, *axes.x))
@@ -170,7 +181,7 @@ def intervals(title: str, middle, low, high, height: float = HEIGHT) -> Markup:
 
 
 def curves(title: str, middle, low, high) -> Markup:
-    """Many medians, sorted, and a band of their intervals."""
+    """Many means, sorted, and a band of their intervals."""
     order = np.argsort(middle, kind="stable")
     if len(order) > 600:
         order = order[np.linspace(0, len(order) - 1, 600).astype(int)]

@@ -54,7 +54,7 @@ def compact(ticks: list[float]) -> list[str]:
     digits = max(0, -math.floor(math.log10(step / size) + 1e-9)) if step > 0 else 0
     if digits > 5 or largest / size >= 1e6:
         return [f"{v:.3g}".replace("-", "−") for v in ticks]
-    return [f"{v / size:.{digits}f}{unit}".replace("-", "−") for v in ticks]
+    return [f"{v / size:.{digits}f}{unit}".replace("-", "−") if v else "0" for v in ticks]
 
 
 def cut(n_shown: int, n_all: int, what: str, where: str = "") -> str:

@@ -38,10 +38,10 @@ ENDS = (0.05, 0.95)
 
 @dataclass(frozen=True)
 class Weight:
-    """The weight of an output: median and interval over kept draws."""
+    """The weight of an output: mean and interval over kept draws."""
 
     output: str
-    median: float
+    mean: float
     low: float
     high: float
 
@@ -84,9 +84,9 @@ class Model:
     n_topics: int
 
 
-def quantiles(eta) -> np.ndarray:
-    """Median and ends of the interval over draws (S, ...), float64 (3, ...)."""
-    return np.quantile(eta, (0.5, *ENDS), axis=0)
+def spread(eta) -> np.ndarray:
+    """Mean (as in weights.csv) and ends of the interval over draws (S, ...), float64 (3, ...)."""
+    return np.stack([np.mean(eta, axis=0), *np.quantile(eta, ENDS, axis=0)])
 
 
 def models(members: list[Member], train, prediction, table: Table | None) -> list[Model]:
@@ -122,7 +122,7 @@ def _model(member: Member, room: int, detail: Detail, train, prediction, table: 
     n_topics, phi = member.n_topics, member.predictor.phi
     vocabulary = member.predictor.vocabulary
     numbers = _columns(member, train, prediction, table)
-    weights = quantiles(member.eta[:, :, :n_topics]) if member.outputs else np.zeros((3, 0, n_topics))
+    weights = spread(member.eta[:, :, :n_topics]) if member.outputs else np.zeros((3, 0, n_topics))
     importance = numbers.get("share")
     if importance is None or (n_topics > room and len(member.outputs)):
         importance = np.abs(weights[0]).sum(axis=0) if len(member.outputs) else -np.arange(n_topics)
@@ -147,7 +147,7 @@ def _model(member: Member, room: int, detail: Detail, train, prediction, table: 
                     for name in ("share", "coherence", "entropy", "effect")
                 },
                 speaks_for=_speaks_for(strength, member.coding.task),
-                weights=sorted(strength, key=lambda w: -abs(w.median))[: detail.outputs],
+                weights=sorted(strength, key=lambda w: -abs(w.mean))[: detail.outputs],
                 n_outputs=len(member.outputs),
                 documents=documents,
             )
@@ -162,16 +162,16 @@ def _weights(outputs: list[str], values) -> list[Weight]:
 def _speaks_for(weights: list[Weight], task: str) -> list[Weight]:
     """Of classes those that it speaks for, most of all; or the one it speaks most against."""
     if task in ("real", "count", "binary"):
-        return sorted(weights, key=lambda w: -abs(w.median))[:SPEAKS]
-    found = sorted((w for w in weights if w.median > 0), key=lambda w: -w.median)[:SPEAKS]
-    return found or sorted(weights, key=lambda w: w.median)[:1]
+        return sorted(weights, key=lambda w: -abs(w.mean))[:SPEAKS]
+    found = sorted((w for w in weights if w.mean > 0), key=lambda w: -w.mean)[:SPEAKS]
+    return found or sorted(weights, key=lambda w: w.mean)[:1]
 
 
 def _columns(member: Member, train, prediction, table: Table | None) -> dict[str, np.ndarray]:
     """What is known of every topic: by the chain's counts, or else by the training documents as predicted."""
     numbers = {}
     if member.outputs:
-        numbers["effect"] = supervised_effect(np.median(member.eta, axis=0), member.n_topics)
+        numbers["effect"] = supervised_effect(member.eta.mean(axis=0), member.n_topics)
     if table is not None and len(table.rows) == member.n_topics:
         tokens = table.numbers("tokens")
         numbers["share"] = tokens / max(tokens.sum(), 1.0)

@@ -10,7 +10,7 @@ from markupsafe import Markup
 from plugsamp.report import svg
 from plugsamp.report.members import Member
 from plugsamp.report.texts import cut, number, shown
-from plugsamp.report.topics import Weight, quantiles
+from plugsamp.report.topics import Weight, spread
 
 #: Cells of the heat map, outputs or models with a plot of their own, covariates in the table.
 CELLS, PANELS, COVARIATES = 2400, 24, 40
@@ -25,7 +25,7 @@ class Strong:
 
     key: str
     number: int
-    median: float
+    mean: float
 
 
 @dataclass(frozen=True)
@@ -77,10 +77,10 @@ def weights_of(members: list[Member]) -> Weights | None:
 
 
 def _rows(members: list[Member]):
-    """Median, low and high of the topics of every output of every model; names; whose they are."""
+    """Mean, low and high of the topics of every output of every model; names; whose they are."""
     rows: list[list] = [[], [], [], [], []]
     for m, member in enumerate(members):
-        three = quantiles(member.eta[:, :, : member.n_topics])
+        three = spread(member.eta[:, :, : member.n_topics])
         for c, name in enumerate(member.outputs):
             title = name if member.number is None else member.name
             for place, value in zip(rows, (*three[:, c], shown(title), m), strict=True):
@@ -101,7 +101,7 @@ def _panel(member: Member, name: str, middle, low, high) -> Panel:
     largest = float(size.max())
     return Panel(
         name,
-        svg.intervals(f"Weights for {name}: medians and 90 % intervals of topics", middle, low, high),
+        svg.intervals(f"Weights for {name}: means and 90 % intervals of topics", middle, low, high),
         [Strong(member.key(k), k, float(middle[k])) for k in ends],
         float((size < SHRUNK * largest).mean()) if largest else 1.0,
     )
@@ -140,13 +140,13 @@ def _covariates(member: Member) -> tuple[list[tuple[str, Weight]], str]:
     names = [*member.predictor.covariate_names, *["intercept"] * member.predictor.intercept]
     if not names:
         return [], ""
-    # Medians of all first: of many sparse covariates only the strongest have their quantiles taken.
+    # Of many sparse covariates only the strongest, by their means, have their quantiles taken.
     draws = member.eta[:, :, member.n_topics :]
     size = np.abs(draws.mean(axis=0))
     n_all = size.size
     best = np.argsort(-size, axis=None, kind="stable")[:COVARIATES]
     rows = []
     for c, j in zip(*np.unravel_index(best, size.shape), strict=True):
-        three = quantiles(draws[:, c, j])
+        three = spread(draws[:, c, j])
         rows.append((shown(member.outputs[c]), Weight(shown(names[j]), *map(float, three))))
     return rows, cut(len(rows), n_all, "weights of covariates", "the largest in size")

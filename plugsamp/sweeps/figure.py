@@ -20,6 +20,9 @@ from plugsamp.sweeps.text import lacking, shown_measures
 #: The option that is averaged over unless it is asked for.
 SEED = "seed"
 
+#: How lines differ beside their colours, and at how many places of the axis each has a tick.
+MARKERS, DASHES, TICKS = "osD^v", ("-", "--", "-.", ":"), 12
+
 
 @dataclass(frozen=True)
 class Line:
@@ -137,6 +140,14 @@ def named(path) -> Path:
     return path if path.suffix or not path.name else path.with_name(f"{path.name.rstrip('.')}.png")
 
 
+def said_of_bars(made: Sequence[Line]) -> str:
+    """What the bars are, and of how many runs; nothing where there are none."""
+    sizes = sorted({len(values) for line in made for values in line.values})
+    if sizes[-1] < 2:
+        return ""
+    return f"bars: standard deviation of {' to '.join(map(str, dict.fromkeys((sizes[0], sizes[-1]))))} runs"
+
+
 def draw(table: SweepTable, path, x: str | None = None, by: Sequence[str] | None = None) -> Path:
     """Draw `lines` into a file, by matplotlib: means, with standard deviations as bars.
 
@@ -159,15 +170,24 @@ def draw(table: SweepTable, path, x: str | None = None, by: Sequence[str] | None
     axes = figure.add_subplot()
     places = sorted({place for line in made for place in line.x}, key=_order)
     numbers = all(map(_is_number, places))
-    for line in made:
+    for number, line in enumerate(made):
         x = line.x if numbers else [places.index(place) for place in line.x]
-        axes.errorbar(x, line.means, line.spreads, marker="o", capsize=3, label=line.name)
+        # One line may lie on another, which is seen through its gaps and about its smaller points.
+        look = {"marker": MARKERS[number % len(MARKERS)], "linestyle": DASHES[number % len(DASHES)]}
+        size = max(8.0 - 1.5 * number, 3.5)
+        axes.errorbar(x, line.means, line.spreads, capsize=3, markersize=size, label=line.name, **look)
     axes.set_xlabel(axis)
     axes.set_ylabel(measure.replace("_", " "))
     if not numbers:
         axes.set_xticks(range(len(places)), places)
-    elif min(places) > 0 and max(places) >= 20 * min(places):
-        axes.set_xscale("log")
+    else:
+        if min(places) > 0 and max(places) >= 20 * min(places):
+            axes.set_xscale("log")
+        if len(places) <= TICKS:  # where there are runs
+            axes.set_xticks(places, list(map(shown, places)))
+            axes.minorticks_off()
+    if bars := said_of_bars(made):
+        axes.set_title(bars, fontsize="small", loc="left")
     if len(made) > 1:
         axes.legend(frameon=False)
     path = named(path)

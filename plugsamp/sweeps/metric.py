@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 #: Measures that runs are compared by, and whether more is better.
 HIGHER = {
     "accuracy": True, "f1_micro": True, "f1_macro": True, "r2": True, "log_density": True,
     "log_likelihood": True, "log_loss": False, "rmse": False, "mae": False, "perplexity": False,
 }  # fmt: skip
+
+#: Measures that have a right value, neither the largest nor the smallest.
+TARGETS = {"coverage_90": 0.9}
 
 PARTS = ("test", "train")
 
@@ -28,22 +31,42 @@ def check(name: str) -> str:
     ------
     ValueError
     """
+    if not isinstance(name, str):
+        raise ValueError(f"metric must be a name, such as {MAIN!r}, not {name!r}")
     if name == MAIN or name in OTHERS or _measure(name)[1] is not None:
         return name
-    known = [MAIN, *HIGHER, *(f"{part}_{measure}" for part in PARTS for measure in HIGHER), *OTHERS]
+    measures = [*HIGHER, *TARGETS]
+    known = [MAIN, *measures, *(f"{part}_{measure}" for part in PARTS for measure in measures), *OTHERS]
     close = difflib.get_close_matches(name, known, 1)
     hint = f"; did you mean {close[0]!r}?" if close else ""
     raise ValueError(
-        f"there is no metric {name!r}{hint}\nmetrics: main, {', '.join(HIGHER)} (of the test documents, "
+        f"there is no metric {name!r}{hint}\nmetrics: main, {', '.join(measures)} (of the test documents, "
         f"where there are some; test_ or train_ before it says which), {', '.join(OTHERS)}"
     )
 
 
 def higher_is_better(name: str) -> bool:
-    """Whether more of it is better; `name` as `check` takes it."""
+    """Whether more of what a search is told (`objective`) is better; `name` as `check` takes it."""
     if name == MAIN:
         return True
-    return OTHERS[name] if name in OTHERS else HIGHER[_kind(_measure(check(name))[1])]
+    return OTHERS[name] if name in OTHERS else HIGHER.get(_kind(_measure(check(name))[1]), False)
+
+
+def better(name: str) -> Callable[[float], float]:
+    """A function of the values of a metric, larger of better ones."""
+    if (target := _target(name)) is not None:
+        return lambda value: -abs(value - target)
+    return (lambda value: value) if higher_is_better(name) else (lambda value: -value)
+
+
+def objective(metrics: Mapping, name: str) -> float | None:
+    """What a search is to make large or small: `value`, or how far it is from the right one."""
+    found, target = value(metrics, name), _target(name)
+    return found if found is None or target is None else abs(found - target)
+
+
+def _target(name: str) -> float | None:
+    return None if name == MAIN or name in OTHERS else TARGETS.get(_kind(_measure(check(name))[1]))
 
 
 def value(metrics: Mapping, name: str) -> float | None:
@@ -80,7 +103,7 @@ def _measure(name: str) -> tuple[str | None, str | None]:
 
 def _kind(measure: str) -> str | None:
     """The measure itself, or what an output's own is called: r2 of r2_price."""
-    if measure in HIGHER:
+    if measure in HIGHER or measure in TARGETS:
         return measure
     kind = measure.partition("_")[0]
     return kind if kind in ("r2", "rmse", "mae") else None

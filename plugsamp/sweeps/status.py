@@ -77,6 +77,8 @@ def recorded(folder: Path, explain: Callable[[BaseException], tuple[str, bool]],
 
 def claim(folder: Path, **more) -> None:
     """Write down that a run that is done counts for another sweep too, with the options it has there."""
+    if read(folder / REFUSED).get("sweep") != more.get("sweep"):  # what an earlier call was told
+        (folder / REFUSED).unlink(missing_ok=True)
     if record := read(folder / STATUS):
         write_json(folder / STATUS, {**record, **more})
 

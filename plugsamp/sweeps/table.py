@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import os
 import re
@@ -12,6 +11,7 @@ from pathlib import Path
 
 import yaml
 
+from plugsamp import csv_files
 from plugsamp.runfolder import CONFIG, complete
 from plugsamp.sweeps import metric as metrics_by_name
 from plugsamp.sweeps import status as statuses
@@ -104,19 +104,19 @@ class SweepTable:
         kinds = list(
             dict.fromkeys(job.metrics.get("main_name") for job in jobs)
         )  # not compared with each other
-        sign = -1.0 if metrics_by_name.higher_is_better(metric) else 1.0
+        better = metrics_by_name.better(metric)
 
         def place(job: Job):
             value = metrics_by_name.value(job.metrics, metric)
             kind = kinds.index(job.metrics.get("main_name")) if metric == metrics_by_name.MAIN else 0
-            best = 0.0 if value is None else sign * value
+            best = 0.0 if value is None else -better(value)
             return ORDER.index(job.status), value is None, kind, best
 
         self.jobs = sorted(jobs, key=place)
         self.options = option_columns(job.overrides for job in self.jobs)
         found = [metrics_by_name.measures(job.metrics) for job in self.jobs]
         self.measures = list(dict.fromkeys(name for one in found for name in one))
-        if metric not in (metrics_by_name.MAIN, *metrics_by_name.OTHERS, *self.measures):
+        if metric not in (metrics_by_name.MAIN, "seconds", *self.measures):
             self.measures.insert(0, metric)
         self.rows = [self._row(job, measures) for job, measures in zip(self.jobs, found, strict=True)]
         ends = ["seconds", "wall_seconds", "status", "error", "folder"]
@@ -156,7 +156,7 @@ class SweepTable:
         return file.getvalue()
 
     def _write(self, file) -> None:
-        writer = csv.writer(file, lineterminator="\n")
+        writer = csv_files.writer(file)
         writer.writerow(self.columns)
         for row in self.rows:
             writer.writerow(["" if row[name] is None else _cell(row[name]) for name in self.columns])

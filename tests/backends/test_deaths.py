@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import plugsamp as ps
-from plugsamp.backends import WorkerDied, WorkerError
+from plugsamp.backends import WorkerDied, WorkerError, crew
 
 from .leftovers import gone_within, relatives
 
@@ -46,6 +46,9 @@ class Loss(ps.losses.Hinge):
 
     def fail(self):
         raise KeyError("no such thing")
+
+    def leave(self):
+        raise SystemExit(0)
 
     def fail_oddly(self):
         raise Odd("one", "two")
@@ -130,7 +133,7 @@ def test_a_killed_nursery_ends_the_run(make):
     nursery = set(relatives()) - set(chain.work.pids)
     for pid in nursery:
         os.kill(pid, signal.SIGKILL)
-    with pytest.raises(WorkerDied):
+    with pytest.raises(WorkerDied, match="that worker processes are forked from was killed by SIGKILL"):
         chain.run(50)
     assert gone_within(PATIENCE)
 
@@ -153,6 +156,14 @@ def test_an_exception_in_a_plugin(make):
     assert "odd_loss.py" in str(info.value.__cause__)
     assert "raise KeyError" in str(info.value.__cause__)
     chain.close()
+
+
+def test_a_plugin_that_ends_the_program_has_failed(make):
+    with (
+        make("leave") as chain,
+        pytest.raises(RuntimeError, match=r'"documents" of sweep 1 called sys.exit\(0\)'),
+    ):
+        chain.run(1)
 
 
 def test_an_exception_that_cannot_be_sent(make):
@@ -250,6 +261,40 @@ def test_an_interrupt_leaves_a_chain_that_can_go_on(site, tmp_path):
     assert gone_within(PATIENCE, process.pid)
 
 
+def test_a_worker_that_gives_no_answer_is_named(make, marks, monkeypatch, caplog):
+    monkeypatch.setattr(crew, "SLOW", 0.1)
+    with make("nap", folder=marks) as chain:
+        chain.run(1)
+    assert f"(process {next(marks.iterdir()).name})" in caplog.text
+    assert caplog.text.count('of 2, at "documents" of sweep 1') == 1
+
+
+def test_a_second_interrupt_of_a_fit_does_not_wait(site, tmp_path):
+    """To a fit the first is a wish only, and its workers are in the midst of it when the second comes."""
+    after = """
+        import signal, threading, time
+        from pathlib import Path
+
+        def interrupt():
+            while not any(Path({folder!r}).iterdir()):
+                time.sleep(0.01)
+            for _ in range(2):
+                os.kill(os.getpid(), signal.SIGINT)
+                time.sleep(0.2)
+
+        chain.close()
+        threading.Thread(target=interrupt, daemon=True).start()
+        try:
+            ps.fit(corpus, model, ps.kernels.Dense("partial"), backend=ps.backends.Processes(workers=2),
+                   init="random", checkpoint={folder!r} + ".check")
+        except KeyboardInterrupt as error:
+            print(type(error).__name__)
+    """.format(folder=str(tmp_path / "marks"))
+    process, _ = script(site, tmp_path, "sleep", after=after)
+    assert process.communicate(timeout=PATIENCE) == ("Interrupted\n", "")
+    assert gone_within(PATIENCE, process.pid)
+
+
 def test_a_second_interrupt_does_not_wait(site, tmp_path):
     after = INTERRUPTED.format(folder=str(tmp_path / "marks"), times=2) + "    print(len(seen))\n"
     process, _ = script(site, tmp_path, "sleep", after=after)
@@ -288,6 +333,26 @@ def test_out_of_memory_in_a_worker(site, tmp_path):
         .startswith(("MemoryError", "numpy._core._exceptions._ArrayMemoryError"))
     )
     assert gone_within(PATIENCE, process.pid)
+
+
+def test_too_little_memory_for_blas_is_told():
+    """OpenBLAS by itself never comes back."""
+    text = """
+        import re, resource
+        import numpy as np
+        from plugsamp.blas import single_thread
+        size = int(re.search(r"VmSize:\\s+(\\d+) kB", open("/proc/self/status").read())[1]) << 10
+        resource.setrlimit(resource.RLIMIT_AS, (size + (20 << 20),) * 2)
+        try:
+            with single_thread():
+                np.ones((300, 300)) @ np.ones((300, 300))
+        except MemoryError:
+            print("told")
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(text)], capture_output=True, text=True, timeout=PATIENCE,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr) == (0, "told\n", "")
 
 
 @pytest.mark.slow

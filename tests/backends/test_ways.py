@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -127,15 +129,22 @@ def test_a_forked_child_does_not_end_the_workers():
         made.run(1)
         pid = os.fork()
         if pid == 0:
-            made.close()
-            os._exit(0)
-        os.waitpid(pid, 0)
+            try:
+                made.run(1)  # its arrays are the owner's
+            except RuntimeError as error:
+                made.close()
+                os._exit(0 if f"is that of process {os.getppid()}" in str(error) else 2)
+            os._exit(1)
+        assert os.waitpid(pid, 0)[1] == 0
         np.testing.assert_array_equal(made.run(1).eta, chain().run(2).eta)
 
 
-@pytest.mark.parametrize("at", ["the nursery", "the fork"])
+@pytest.mark.parametrize("at", ["the nursery", "the fork", "Windows"])
 def test_where_processes_are_forbidden_the_work_is_done_here(at, monkeypatch):
-    if at == "the nursery":
+    if at == "Windows":
+        monkeypatch.delattr(os, "fork")
+        monkeypatch.setattr(shared, "_in_memory", None)
+    elif at == "the nursery":
 
         def no(*arguments, **options):
             raise PermissionError(1, "Operation not permitted")
@@ -151,8 +160,13 @@ def test_where_processes_are_forbidden_the_work_is_done_here(at, monkeypatch):
     made.close()
 
 
-def test_many_workers_for_few_pieces():
+def test_many_workers_for_few_pieces(monkeypatch, tmp_path):
+    monkeypatch.setattr(sys, "path", [tmp_path, *sys.path])  # a Path there, which imports pass over
     with chain(ps.backends.Processes(workers=9)) as made:
+        for pid in relatives():
+            os.kill(pid, signal.SIGHUP)  # as a terminal that is closed sends to all; the owner decides
+        with pytest.raises(TypeError, match="is not copied"):
+            copy.deepcopy(made)
         np.testing.assert_array_equal(made.run(2).eta, chain().run(2).eta)
         assert len(relatives()) == 10
 
@@ -191,7 +205,7 @@ def test_short_memory_means_files(monkeypatch, caplog, tmp_path):
 def test_a_folder_that_is_too_full(monkeypatch, tmp_path):
     full = os.statvfs_result((4096, 4096, 10, 10, 10, 10, 10, 10, 0, 255))
     monkeypatch.setattr(shared.os, "statvfs", lambda _: full)
-    with pytest.raises(OSError, match=f"{tmp_path} has 0.0 GB free"):
+    with pytest.raises(OSError, match=f"{tmp_path} has 0 MB free, and"):
         chain(ps.backends.Processes(workers=2, folder=str(tmp_path)))
 
 

@@ -121,3 +121,10 @@ def test_adlda_on_another_number_of_workers_is_told(at, write_documents, run, mo
     assert "(2 groups of documents by rotation)" in told and "(exact)" in told
     assert "draws depend on it with this kernel" in told
     assert until(lambda: gone_within(0.1), 5.0)
+
+
+def test_a_plugin_that_ends_the_program_has_not_done_the_run(at, run, monkeypatch):
+    monkeypatch.setattr("plugsamp.commands.run_fit.run", lambda *_: sys.exit(0))
+    with pytest.raises(RuntimeError, match=r"ended by sys.exit\(0\)"):
+        run("corpus.path=d.jsonl")
+    assert '"failed"' in (at / "run/status.json").read_text()

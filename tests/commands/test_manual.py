@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from plugsamp import options, registry
 from plugsamp.cli import main
 
 
@@ -10,10 +13,31 @@ def test_help_is_a_manual_page(at, capsys):
     page = capsys.readouterr().out
     for part in ("loss=hinge", "loss.cost=102.4", "n_topics=50", "burn_in=null", "experiment", "--multirun"):
         assert part in page
-    assert "${" not in page and "_target_" not in page
+    assert "${" not in page and "_target_" not in page and "`" not in page
+    assert "hydra.run.dir=FOLDER" in page and max(map(len, page.splitlines())) <= 110
+    corpora = page.partition("loss=hinge")[0].split()
+    assert corpora.index("csv,") < corpora.index("data_dir:") < corpora.index("bbc,")
+    assert "Word and word" in page  # corpus.lowercase
     assert main(["fit", "--help", "kernel=composed"]) == 0
     assert "kernel.steps=6" in capsys.readouterr().out
     assert not list(at.iterdir())
+
+
+@pytest.mark.parametrize("command", ["predict", "evaluate", "report", "convert"])
+def test_help_of_the_other_commands(at, capsys, command):
+    assert main([command, "--help"]) == 0
+    page = capsys.readouterr().out
+    assert ("corpus=(needed)" in page) == (command != "report") and "hydra.run.dir" not in page
+    passes = page.partition("Passes over each document")[2]
+    assert "data_dir=" in page and "data_dir=data" not in passes
+
+
+def test_what_is_registered_is_documented():
+    for group in registry.GROUPS:
+        for name in registry.names(group):
+            texts = options.texts(registry.load(group, name))
+            if group != "proposals":  # of the composed kernel, whose options they are not
+                assert all(texts.get(option) for option in registry.options(group, name)), (group, name)
 
 
 def test_every_option_isdocumented(at):

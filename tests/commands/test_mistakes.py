@@ -8,8 +8,10 @@ import cloudpickle
 import numpy as np
 import pytest
 from hydra._internal.core_plugins import basic_launcher
+from omegaconf import OmegaConf
 
 from plugsamp.cli import main
+from plugsamp.commands import wording
 
 
 def test_a_failing_job_of_a_sweep_says_so_and_the_others_run(at, write_documents, fast, said):
@@ -46,7 +48,24 @@ def test_a_failing_job_of_a_sweep_says_so_and_the_others_run(at, write_documents
         (["predict.passes=1"], ["predict.burn_in"]),
         (["corpus.path=absent.jsonl"], ["absent.jsonl"]),
         (["corpus.path=."], ["."]),
-        (["corpus.text=body"], ["body"]),
+        (
+            ["corpus.text=body"],
+            ["body", "fields are id, label, text, split; corpus.text=FIELD, corpus.tokens=F"],
+        ),
+        (
+            ["corpus.label=team"],
+            ["no field 'team'; fields are id, label", "corpus.label=FIELD names the right one"],
+        ),
+        (["corpus.only=space"], ["write 'corpus.only=[space]'"]),
+        (["corpus.min_df=99"], ["is within corpus.min_df=99.0, corpus.max_df=1.0 and"]),
+        (["d.jsonl"], ["a corpus is given as corpus=jsonl corpus.path=d.jsonl"]),
+        (
+            ["corpus=d.jsonl"],
+            ["no corpus named 'd.jsonl'; a file is given as corpus=jsonl corpus.path=d.jsonl"],
+        ),
+        (["--n_topics", "5"], ["there is no flag --n_topics; options are written n_topics=5"]),
+        (["--loss.cost=5"], ["there is no flag --loss.cost; options are written loss.cost=5"]),
+        (["-v"], ["there is no flag -v; hydra.verbose=true"]),
         (["corpus.path=a,b.jsonl"], ["a,b.jsonl"]),
         (["corpus.path='a"], ["cannot read the argument"]),
         (["corpus=svmlight"], ["corpus=svmlight needs corpus.path"]),
@@ -80,7 +99,52 @@ def test_mistakes_are_told_in_one_message(at, arguments, expected, write_documen
     assert "Traceback" not in err and "HYDRA_FULL_ERROR" not in err
     for part in expected:
         assert part in err
-    assert not (at / "run/metrics.json").exists()
+    assert not (at / "run").exists()  # nor is anything left
+
+
+def test_what_is_left_of_a_run_that_was_refused(at, write_documents, fast, said):
+    write_documents(at / "d.jsonl")
+    refused = ["fit", *fast, "corpus.path=d.jsonl", "corpus.text=body"]
+    (at / "mine").mkdir()
+    assert main(refused) == main([*refused, "hydra.run.dir=mine"]) == 2
+    assert not (at / "outputs").exists() and (at / "mine").exists()
+
+
+def test_options_are_told_as_they_are_typed(at, said):
+    (at / "t.csv").write_text("id;text;label\n1;a b;x\n")
+    assert main(["fit", "corpus=csv", "corpus.path=t.csv"]) == 2
+    assert """'corpus.delimiter=";"' says so""" in said()
+    (at / "t.csv").write_text("id,text,label\n1,a b,\n2,c d,y\n")
+    assert main(["fit", "corpus=csv", "corpus.path=t.csv"]) == 2
+    assert "pass corpus.missing_labels=true to keep them unlabelled, or loss=none to use none" in said()
+    assert main(["fit", "experiment=20ng", "data_dir=here"]) == 2
+    assert "vocab.txt: there is no such file; data_dir=FOLDER, or PLUGSAMP_DATA" in said()
+    assert main(["predict", "run=run"]) == main(["evaluate", "run=run"]) == 2
+    assert said().count("did you mean 'model'") == 2
+    assert main(["report", "run=.", "documents=T1"]) == 2
+    assert "write 'documents=[T1]'" in said()
+    config = OmegaConf.create({"corpus": {"name": "csv", "text": "t", "test_size": 0}, "loss": {"cost": 1.0}})
+    wording.speak_of(config)
+    told = wording.spoken(
+        "Hinge(cost=1.0): the 'test_size' of text, test_size and cost=None are not in a.test_size"
+    )
+    assert told == (
+        "Hinge(cost=1.0): the 'test_size' of text, corpus.test_size and loss.cost=null are not in a.test_size"
+    )
+
+
+def test_the_traceback_of_a_plugin_is_its_own(at, site, install, write_documents, run, said, monkeypatch):
+    source = "import plugsamp as ps\n\nclass Broken(ps.losses.Hinge):\n"
+    source += "    def augment(self, f, y, rng, weight=None):\n        return undefined\n"
+    install(site, "broken", "broken_loss", source, {"losses": {"broken": "Broken"}})
+    write_documents(at / "d.jsonl")
+    assert run("corpus.path=d.jsonl", "loss=broken") == 1
+    err = said()
+    assert "NameError: name 'undefined' is not defined" in err and "line 5, in augment" in err
+    assert "of the loss Broken" in err and "hydra/" not in err and len(err.splitlines()) < 20
+    monkeypatch.setenv("HYDRA_FULL_ERROR", "1")
+    with pytest.raises(NameError):
+        run("corpus.path=d.jsonl", "loss=broken", "overwrite=true")
 
 
 @pytest.mark.parametrize(

@@ -71,6 +71,14 @@ def test_topics_are_called_by_their_names(fitted, said, read_csv):
     assert "topic_names.json: these names are for the topics of another model" in said()
 
 
+def test_a_sweep_of_commands_without_folders_leaves_nothing(fitted, capsys):
+    before = sorted(fitted.rglob("*"))
+    assert predict("-m", "corpus.path=docs.jsonl", "part=test,train", command="evaluate") == 0
+    found = capsys.readouterr().out
+    assert "test   accuracy" in found and "train  accuracy" in found
+    assert sorted(fitted.rglob("*")) == before
+
+
 def test_a_row_does_not_depend_on_the_others(fitted, capsys):
     texts = ["orbit rocket moon", "soup bread", "guitar drum soup"]
     rows = {}

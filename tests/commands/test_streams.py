@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -20,6 +21,29 @@ def test_no_control_characters_without_a_terminal(at, write_documents, fast):
         assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f]", text)
     assert "sweep 10/25" in done.stderr and "sweep 25/25" in done.stderr
     assert "accuracy" in done.stdout
+
+
+def test_lines_and_the_bar_have_lines_of_their_own_on_a_terminal(at, write_documents, fast):
+    write_documents(at / "d.jsonl")
+    ours, theirs = os.openpty()
+    options = [*fast, "corpus.path=d.jsonl", "sweeps=3", "hydra.verbose=plugsamp", "hydra.run.dir=run"]
+    command = [sys.executable, "-m", "plugsamp.cli", "fit", *options]
+    environment = {**os.environ, "COLUMNS": "100", "TERM": "xterm"}
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=theirs, cwd=at, env=environment) as run:
+        os.close(theirs)
+        written = b""
+        with contextlib.suppress(OSError):  # the end of a terminal
+            while part := os.read(ours, 4096):
+                written += part
+        os.close(ours)
+    assert run.returncode == 0
+    # What is drawn is drawn over: the bar by the lines above it, and the rest of it at the end.
+    shown = re.sub(r"\x1b\[2K", "\n", written.decode())
+    lines = [line.strip() for line in re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", shown).splitlines()]
+    said = [line for line in lines if line and "\u2501" not in line]
+    assert [line.split("  ")[0] for line in said] == (at / "run" / "fit.log").read_text().split("\n")[:2] + [
+        f"sweep {n}/3" for n in (1, 2, 3)
+    ]
 
 
 def shell(command, at, **environment):

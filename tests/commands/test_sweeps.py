@@ -19,6 +19,7 @@ from plugsamp.backends.processes import Processes
 from plugsamp.checkpoint.generations import Generations
 from plugsamp.cli import main
 from plugsamp.commands import run_fit
+from plugsamp.report.folder import read as read_run
 from plugsamp.testing.processes import until
 
 from ..backends.leftovers import gone_within
@@ -148,8 +149,11 @@ def test_a_run_of_another_configuration_is_left_alone(at, sweep, read_csv, said)
     assert stamps(at / "sweep/1") == before
     found = table(at, read_csv)
     assert sorted(found) == [("0", "done"), ("0", "refused"), ("1", "done"), ("1", "refused")]
+    assert "n_topics=3" in read_run(at / "sweep/1").overrides  # whatever Hydra has left beside it
     assert main(["sweep", "folder=sweep"]) == 0  # those are not the folder's own
     assert "refused" not in dict(table(at, read_csv)).values()
+    assert sweep("n_topics=2,3") == 0  # and are forgotten once the folder's own come again
+    assert not list((at / "sweep").rglob("refused.json"))
     assert sweep("n_topics=2,4", "overwrite=true") == 0
     assert [row["n_topics"] for row in read_csv(at / "sweep/sweep.csv")] != ["2", "3"]
 

@@ -7,11 +7,13 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 
 import plugsamp as ps
+from plugsamp.errors import InputWarning
 from plugsamp.estimators import SupervisedTopicClassifier, SupervisedTopicRegressor, TopicModel
+from plugsamp.perplexity import document_completion
 
 WORDS = {
     "space": ["orbit", "rocket", "launch", "moon", "shuttle", "planet"],
@@ -163,6 +165,78 @@ def test_missing_labels_and_weights_of_zero_are_one(documents):
     other = SupervisedTopicClassifier(**FAST).fit(counts, labels, sample_weight=weight)
     assert (one.coef_ == other.coef_).all() and (one.components_ == other.components_).all()
     assert one.predict(counts).dtype.kind == "U"
+
+
+def test_missing_responses_are_left_out_of_scores(documents):
+    texts, labels = documents
+    counts = CountVectorizer().fit_transform(texts)
+    some, rows = labels.astype(object), np.arange(len(labels)) % 4 > 0
+    some[~rows] = None
+    model = SupervisedTopicClassifier(**FAST).fit(counts, some)
+    weight = np.arange(1.0, len(labels) + 1)
+    whole = model.score(counts[rows], labels[rows], weight[rows])
+    assert model.score(counts, some, weight) == whole
+    assert model.score(counts, np.where(rows, labels.astype(object), np.nan)) > 0.9
+    search = GridSearchCV(model, {"n_topics": [2, 3]}, cv=3).fit(counts, some)
+    assert search.best_score_ > 0.5 and not np.isnan(search.cv_results_["mean_test_score"]).any()
+    numbers = np.where(rows, labels == "food", np.nan)
+    assert GridSearchCV(model, {"n_topics": [2, 3]}, cv=KFold(3)).fit(counts, numbers).best_score_ > 0.5
+    with pytest.raises(ValueError, match="no document to score"):
+        model.score(counts[:2], [None, None])
+
+    table = np.stack([labels == "space", labels != "food"], axis=1).astype(float)
+    table[::4, 1] = np.nan
+    model = SupervisedTopicClassifier(**FAST).fit(counts, table)
+    assert model.score(counts, table) == model.score(counts[rows], table[rows].astype(int))
+
+    model = SupervisedTopicRegressor(**FAST).fit(counts, table)
+    found = [model.score(counts, np.where(np.arange(2) == c, table, np.nan)) for c in (0, 1)]
+    assert model.score(counts, table) == pytest.approx(np.mean(found))
+    one = clone(model).fit(counts, table[:, 1])
+    assert one.score(counts, table[:, 1]) == pytest.approx(one.score(counts[rows], table[rows, 1]))
+    with pytest.raises(ValueError, match="all are missing"):
+        one.score(counts, np.full(len(texts), np.nan))
+
+
+def test_missing_as_pandas_has_it(documents):
+    pandas = pytest.importorskip("pandas")
+    texts, labels = documents
+    counts = CountVectorizer().fit_transform(texts)
+    some = labels.astype(object)
+    some[::4] = None
+    wanted = SupervisedTopicClassifier(**FAST).fit(counts, some)
+    for dtype in ("string", "object", "category"):
+        model = SupervisedTopicClassifier(**FAST).fit(counts, pandas.Series(some, dtype=dtype))
+        assert (model.coef_ == wanted.coef_).all() and model.classes_.tolist() == wanted.classes_.tolist()
+    numbers = pandas.Series(pandas.factorize(labels)[0], dtype="Int64")
+    numbers[::4] = pandas.NA
+    model = SupervisedTopicClassifier(**FAST).fit(counts, numbers)
+    assert model.classes_.dtype.kind == "i" and model.score(counts, numbers) > 0.9
+    SupervisedTopicRegressor(**FAST).fit(counts, numbers.astype("Float64").to_frame())
+    table = pandas.DataFrame({"a": numbers.clip(upper=1), "b": 1 - numbers.clip(upper=1)})
+    assert SupervisedTopicClassifier(**FAST).fit(counts, table).score(counts, table) > 0.5
+    some_strings = pandas.Series(some, dtype="string")
+    corpus = ps.Corpus.from_counts(counts, responses=some_strings, fields={"a": numbers})
+    assert corpus.responses.tolist() == some.tolist() and corpus.fields["a"][0] is None
+
+
+def test_words_of_an_estimator(documents, tmp_path):
+    texts, labels = documents
+    words = CountVectorizer().fit(texts)
+    counts = words.transform(texts)
+    strange = ps.Corpus.from_counts(counts, vocabulary=words.get_feature_names_out())
+    for scheme in ("multitask", "ovr"):
+        predictor = SupervisedTopicClassifier(multiclass=scheme, **FAST).fit(counts, labels).predictor_
+        with pytest.warns(InputWarning, match=r"no document has a word of the model.*'w0'.*with_options"):
+            predictor.predict(strange)
+        named = predictor.with_options(vocabulary=words.get_feature_names_out())
+        ps.save_model(tmp_path / scheme, named)
+        assert (ps.load_model(tmp_path / scheme).predict(strange).labels == labels).mean() > 0.9
+    with pytest.raises(ValueError, match="vocabulary has 1 entries for 18 words"):
+        predictor.with_options(vocabulary=["a"])
+    topics = TopicModel(**FAST).fit(counts).predictor_
+    with pytest.warns(InputWarning, match="no document has a word"):
+        document_completion(topics, strange)
 
 
 def test_several_labels(documents):

@@ -134,6 +134,22 @@ def test_jobs_inside_jobs_are_one_process_each(documents):
     assert scores[0]["mean_test_score"] == scores[1]["mean_test_score"]
 
 
-def test_jobs_that_are_none(documents):
-    with pytest.raises(ValueError, match="n_jobs == 0"):
-        SupervisedTopicClassifier(sweeps=2, n_jobs=0, **FAST).fit(*documents)
+@pytest.mark.parametrize("estimator", [SupervisedTopicClassifier, SupervisedTopicRegressor, TopicModel])
+def test_parameters_of_other_types(documents, estimator):
+    X, y = documents
+    y = np.arange(len(y), dtype=float) if estimator is SupervisedTopicRegressor else y
+    wrong = {
+        "n_jobs": ("2", 0, 2.5, True), "warm_start": ("no", 1, None), "verbose": ("no", -1, None),
+        "counts": (None, np.array(["ceil"])), "covariate_columns": (2.5, True), "multiclass": (["ovr"], None),
+        "n_topics": ("3", 2.5), "sweeps": ("3", None), "burn_in": ("1",), "thin": (None, 0.5),
+        "alpha": ("1", None), "beta": ("1",), "random_state": ("1", 2.5), "topics": (3,), "kernel": (3,),
+        "loss": (3,), "weights": (3,), "learn_alpha": (3,), "learn_beta": (3,), "standardise": ("no", 1),
+        "class_weight": ("even", 3),
+    }  # fmt: skip
+    for name in estimator().get_params():
+        for value in wrong[name]:
+            model = estimator(**{"n_topics": 2, "sweeps": 2, name: value})
+            with pytest.raises((ValueError, TypeError), match="seed" if name == "random_state" else name):
+                model.fit(X, y)
+    with pytest.raises(ValueError, match="n_jobs must be a whole number"):
+        ps.fit(ps.Corpus.from_counts(X), n_jobs="2")

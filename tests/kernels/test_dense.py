@@ -69,3 +69,29 @@ def test_the_conditional_of_a_token_has_its_digits(chain):
         wanted = np.array([expected[(*z[:i], k, *z[i + 1 :])] for k in range(3)])
         np.testing.assert_allclose(here[:3], wanted / wanted.sum(), atol=1e-6)
         assert here[3:].max() < 1e-9
+
+
+@pytest.mark.parametrize("collapse", ["full", "partial"])
+def test_a_sweep_that_ends_midway_leaves_a_chain_that_can_go_on(collapse, monkeypatch):
+    """A worker that is killed has changed topics, or counts, and not the other."""
+    rng = np.random.default_rng(0)
+    corpus = ps.Corpus.from_counts(rng.poisson(0.5, (30, 20)))
+    chain = ps.Chain(corpus, ps.Model(4), ps.kernels.Dense(collapse), seed=1).run(2)
+    run = chain.work.run
+
+    def stop(phase, *rest, **given):
+        if phase == "documents":
+            chain.state.z[::2] = (chain.state.z[::2] + 1) % 4
+            raise KeyboardInterrupt
+        return run(phase, *rest, **given)
+
+    monkeypatch.setattr(chain.work, "run", stop)
+    with pytest.raises(KeyboardInterrupt):
+        chain.run(1)
+    monkeypatch.undo()
+    z = chain.z
+    np.testing.assert_array_equal(chain.counts.topic_totals, np.bincount(z, minlength=4))
+    other = ps.Chain(corpus, ps.Model(4), ps.kernels.Dense(collapse), seed=1)
+    other.sweep = 2
+    other.set_state(z=z)
+    np.testing.assert_array_equal(chain.run(2).z, other.run(2).z)

@@ -7,7 +7,10 @@ import json
 import numpy as np
 import pytest
 
+import plugsamp as ps
 from plugsamp.cli import main
+from plugsamp.report import names
+from plugsamp.report.members import naming
 
 ROWS = "[...document.querySelectorAll('table.topics tbody tr')]"
 SEEN = f"{ROWS}.filter(row => row.checkVisibility())"
@@ -148,6 +151,39 @@ def test_names_are_kept_and_taken_again(chromium, page, tmp_path):
     chromium.value("new Promise(done => setTimeout(done, 300))")
     assert chromium.value(name.format(3)) == "kitchen"
     assert chromium.value("document.querySelector('.tools').textContent.includes('2 names loaded')")
+
+
+def test_names_of_topics_that_the_page_does_not_show(chromium, tmp_path):
+    run = tmp_path / "run"
+    rows = [json.dumps({"tokens": ["salt", "sea"] * 3, "label": "ab"[i % 2]}) for i in range(8)]
+    (tmp_path / "d.jsonl").write_text("\n".join(rows))
+    options = ["corpus=jsonl", f"corpus.path={tmp_path / 'd.jsonl'}", "corpus.min_df=1", "n_topics=3"]
+    assert main(["fit", *options, "sweeps=2", "chains=2", "report=false", f"hydra.run.dir={run}"]) == 0
+    member = ps.load_model(run / "model").members[1]
+    for name, content in (
+        ("topic_names.json", {"names": {"0.1": "\U0001f469\u200d\U0001f680 salt", "1.2": "sea"}}),
+        ("part.json", {"model": member.topics_digest, "names": {"0": "x" * 79 + "\U0001f600\U0001f600"}}),
+    ):
+        (run / name).write_text(json.dumps(content))
+    assert main(["report", f"run={run}"]) == 0
+    chromium.open(run / "report.html")
+    chromium.value("localStorage.clear()")
+    chromium.open(run / "report.html")
+    assert chromium.value("document.querySelector('#t0\\\\.1 .tn').textContent").endswith(" salt")
+    node = chromium.send("Runtime.evaluate", expression="document.querySelector('input[type=file]')")
+    chromium.send(
+        "DOM.setFileInputFiles", files=[str(run / "part.json")], objectId=node["result"]["objectId"]
+    )
+    chromium.value("new Promise(done => setTimeout(done, 300))")
+    chromium.value(
+        "URL.createObjectURL = blob => { blob.text().then(t => { window.kept = t; }); return '#'; }"
+    )
+    chromium.click(".tools button")
+    chromium.value("new Promise(done => setTimeout(done, 300))")
+    (tmp_path / "kept.json").write_text(chromium.value("window.kept"))
+    found = names.read(tmp_path / "kept.json", naming(ps.load_model(run / "model")))
+    expected = {"0.1": "\U0001f469\u200d\U0001f680 salt", "1.0": "x" * 79 + "\U0001f600", "1.2": "sea"}
+    assert found == expected
 
 
 def test_it_is_printed(chromium, page):

@@ -13,8 +13,8 @@ import plugsamp as ps
 from plugsamp import report
 from plugsamp.cli import main
 from plugsamp.errors import InputError
-from plugsamp.report import explain, folder, names, texts, topics
-from plugsamp.report.members import members_of
+from plugsamp.report import chains, explain, folder, names, texts, topics
+from plugsamp.report.members import members_of, naming
 
 HOSTILE = "</script><img/src=x/onerror=boom()>"
 THEMES = {"space": ["orbit", "rocket", "moon", "launch"], "food": ["bread", "soup", "salt", "butter"],
@@ -208,6 +208,13 @@ def test_a_run_without_its_corpus_keeps_what_it_has(at, capsys):
     assert main(["report", "run=run", *options, "documents=[food-2,space-0]"]) == 0
     text = "".join(read(at / "run" / "report.html").text)
     assert "food-2" in text and "space-0 (training)" in text
+    assert "(new)" not in text
+    new = [o.replace("moved.jsonl", "new.jsonl") for o in options]
+    (at / "new.jsonl").write_text('{"id": "n1", "text": "bread soup butter"}\n')
+    assert main(["report", "run=run", *new, "documents=[n1]", "out=why.html"]) == 0
+    page = (at / "why.html").read_text()
+    assert "n1 (new)" in page and "(training)" not in page and "<b>New documents that have most" in page
+    assert "not those that the run was fitted to" in page
     assert main(["report", "run=run", *options, "documents=[nobody]"]) == 2
     assert "no document 'nobody'" in capsys.readouterr().err
 
@@ -238,6 +245,9 @@ def test_mistakes_are_said(at, capsys):
         ("a.csv", "number,name\n0,a\n", "columns topic and name"),
         ("a.csv", "topic,name\n0,a\n0,b\n", "named twice"),
         ("a.csv", "topic,name\n0\n", "line 2: 1 cells"),
+        ("a.csv", "chain,topic,name\nchain 3,0,a\n", "line 2: the model has no chain 'chain 3'"),
+        ("a.json", '{"names": {"0": "a\\u0000"}}', "no character to be written"),
+        ("a.json", '{"names": {"0": "\\ud83d"}}', "no character to be written"),
         ("missing.json", None, "no such file"),
     ],
 )
@@ -245,7 +255,7 @@ def test_files_of_names_that_are_refused(tmp_path, name, text, said):
     if text is not None:
         (tmp_path / name).write_text(text)
     with pytest.raises(InputError, match=said):
-        names.read(tmp_path / name, "model", {"0", "1"})
+        names.read(tmp_path / name, names.Naming("model", ("0", "1"), {"model": ""}))
 
 
 def test_files_of_names_that_are_taken(tmp_path):
@@ -254,7 +264,51 @@ def test_files_of_names_that_are_taken(tmp_path):
         ("a.csv", 'topic,name\n0,"the first"\n1,\n'),
     ):
         (tmp_path / name).write_text(text)
-        assert names.read(tmp_path / name, "m", {"0", "1"}) == {"0": "the first"}
+        assert names.read(tmp_path / name, names.Naming("m", ("0", "1"), {"m": ""})) == {"0": "the first"}
+
+
+def test_names_are_taken_wherever_the_topics_are_the_same(at, capsys):
+    documents("d.jsonl")
+    assert fit("chains=2", "loss=logistic") == 0
+    assert main(["export", "run=run", "to=model", "eta=mean", "out=mean.zip"]) == 0
+    together, mean = ps.load_model("run/model"), ps.load_model("mean.zip")
+    one = together.members[0]
+    assert together.digest != mean.digest and together.topics_digest == mean.topics_digest
+    page = json.loads(re.search(r'id="data">(.*?)</script>', (at / "run" / "report.html").read_text())[1])
+    assert page["topics"] == [f"{c}.{k}" for c in range(2) for k in range(3)]
+    assert 'data-t="0.1"' in (at / "run" / "report.html").read_text()
+    files = {
+        "page": {"model": page["model"], "names": {"0.1": "salt", "1.2": "sea"}},
+        "no model": {"names": {"0.1": "salt", "1.2": "sea"}},
+        "earlier": {"model": together.digest, "names": {"0.1": "salt", "1.2": "sea"}},
+        "earlier page": {"model": one.digest, "names": {"1": "salt"}},
+        "one chain": {"model": one.topics_digest, "names": {"1": "salt"}},
+        "plain": {"names": {"1": "salt"}},
+    }
+    for kind, written in files.items():
+        (at / "names.json").write_text(json.dumps(written))
+        for model in ("run", *(["mean.zip"] if "earlier" not in kind else [])):
+            options = ["corpus=jsonl", "corpus.path=d.jsonl", "proportions=true", "names=names.json", "out=-"]
+            capsys.readouterr()
+            assert main(["predict", f"model={model}", *options]) == 0, kind
+            columns = capsys.readouterr().out.partition("\n")[0].split(",")
+            second = "sea" if len(written["names"]) == 2 else "topic_5"
+            assert columns[-8:-2] == ["topic_0", "salt", "topic_2", "topic_3", "topic_4", second], kind
+        assert main(["report", "run=run", "names=names.json", "out=again.html", "overwrite=true"]) == 0
+        text = (at / "again.html").read_text()
+        found = json.loads(re.search(r'id="data">(.*?)</script>', text)[1])["names"]
+        assert found == {"0.1": "salt", **({"1.2": "sea"} if second == "sea" else {})}, kind
+        assert 'data-t="0.1" dir="auto">salt<' in text
+    # Names for what the run was before are left out of the page of what it is now.
+    (at / "run" / "topic_names.json").write_text(json.dumps({**files["page"], "model": "was"}))
+    assert main(["resume", "run=run", "sweeps=24"]) == 0
+    assert "topic_names.json: these names are for the topics of another model" in capsys.readouterr().err
+    assert 'data-t="0.1" dir="auto"></span>' in (at / "run" / "report.html").read_text()
+    # topics.csv with a column of names
+    first, *rows = (at / "run" / "topics.csv").read_text().splitlines()
+    table = [f"{first},name", *(f"{row},{'sea' if row.startswith('chain 2,1,') else ''}" for row in rows)]
+    (at / "names.csv").write_text("\n".join(table))
+    assert names.read(at / "names.csv", naming(together)) == {"1.1": "sea"}
 
 
 # -- what is shown is right ---------------------------------------------------------------------------------
@@ -365,8 +419,8 @@ def test_topics_of_the_chain_and_of_predictions_have_the_same_words():
     for topic in model.topics:
         for weight in topic.weights:
             c = list(result.predictor.coding.classes).index(weight.output)
-            assert weight.median == pytest.approx(np.median(eta[:, c, topic.number]))
-            assert weight.low <= weight.median <= weight.high
+            assert weight.mean == pytest.approx(np.mean(eta[:, c, topic.number]))
+            assert weight.low <= weight.mean <= weight.high
         assert len(topic.documents) == 3
         assert topic.documents[0].share >= topic.documents[-1].share
 
@@ -380,7 +434,18 @@ def test_numbers(value, digits, text):
     assert texts.number(value, digits) == text
 
 
+def test_the_first_sweeps_do_not_set_the_scale():
+    sweeps, values = np.arange(1, 101.0), np.r_[np.full(5, -90e3), np.linspace(-15e3, -14e3, 95)]
+    chart = chains._chart("log joint", [("s0", sweeps, values)], 50, 100)
+    assert chart.drawn_from == 11 and "−90" not in chart.drawn and "−14.0k" in chart.drawn
+    path = chart.drawn.partition('class="line s0"')[0].rpartition(' d="')[2]
+    assert path.count("M") == 1 and path.count("L") > 90  # from where they come into sight
+    flat = chains._chart("beta", [("s0", sweeps, np.sin(sweeps))], 50, 100)
+    assert flat.drawn_from is None
+
+
 def test_ticks_are_told_apart():
+    assert texts.compact([-20e3, -10e3, 0.0]) == ["−20k", "−10k", "0"]
     from plugsamp.report.svg import extent, ticks
 
     for low, high in ((-1.32e6, -1.29e6), (0.0, 1e-5), (0.51, 0.52), (-3.0, 8e9), (5.0, 5.0), (0.0, 0.0)):

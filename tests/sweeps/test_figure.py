@@ -6,7 +6,7 @@ import statistics
 
 import pytest
 
-from plugsamp.sweeps.figure import draw, lines
+from plugsamp.sweeps.figure import draw, lines, said_of_bars
 from plugsamp.sweeps.table import Job, SweepTable
 
 
@@ -51,6 +51,15 @@ def test_options_that_were_not_given(table, x, by, said):
         lines(table, x, by)
 
 
+def test_any_measure_that_runs_have():
+    jobs = [job(0.5, f"n_topics={k}") for k in (1, 2)]
+    for one in jobs:
+        one.metrics.update(tokens_per_second=3e6, test={"coverage_90": 0.8})
+    for name in ("tokens_per_second", "coverage_90", "seconds", "test_coverage_90", "test_accuracy", "main"):
+        _, measure, made = lines(SweepTable(jobs, name))
+        assert measure == (name if name != "main" else "test_accuracy") and made[0].x == [1, 2]
+
+
 def test_what_cannot_be_drawn():
     with pytest.raises(ValueError, match="no run is done"):
         lines(SweepTable([job(None, "seed=0", status="failed")]))
@@ -63,11 +72,22 @@ def test_what_cannot_be_drawn():
         lines(SweepTable([job(0.5, "n_topics=1"), job(0.5, "n_topics=2")], "log_loss"))
 
 
-def test_drawn(table, tmp_path):
-    pytest.importorskip("matplotlib")
+def test_drawn(table, tmp_path, monkeypatch):
+    matplotlib = pytest.importorskip("matplotlib")
+    pytest.importorskip("matplotlib.figure")
+    assert said_of_bars(lines(table)[2]) == "bars: standard deviation of 3 runs"
+    assert said_of_bars(lines(table, "loss", ["n_topics", "seed"])[2]) == ""
+    figures = []
+    Figure = matplotlib.figure.Figure
+    monkeypatch.setattr(
+        "matplotlib.figure.Figure", lambda **more: figures.append(Figure(**more)) or figures[-1]
+    )
     for name in ("f.png", "f.svg"):
         assert draw(table, tmp_path / name) == tmp_path / name
         assert (tmp_path / name).stat().st_size > 5000
+    (axes,) = figures[0].axes
+    assert axes.get_xticks().tolist() == [5, 20] and axes.get_title("left").startswith("bars: ")
+    assert len({line.lines[0].get_marker() for line in axes.containers}) == 2
     with pytest.raises(ValueError, match="not supported"):
         draw(table, tmp_path / "f.xyz")
     assert not list(tmp_path.glob("*f.xyz*"))

@@ -56,6 +56,15 @@ def test_which_way_is_better():
         assert not metric.higher_is_better(name), name
 
 
+def test_some_have_a_right_value():
+    metrics = {"test": {"coverage_90": 0.84}, "train": {"coverage_90": 0.97}}
+    assert metric.value(metrics, "coverage_90") == 0.84 and metric.check("train_coverage_90")
+    assert metric.objective(metrics, "coverage_90") == pytest.approx(0.06)
+    assert not metric.higher_is_better("test_coverage_90")  # the distance
+    assert sorted((0.5, 0.99, 0.88), key=metric.better("coverage_90")) == [0.5, 0.99, 0.88]
+    assert metric.objective(METRICS, "accuracy") == 0.8 and metric.objective({}, "coverage_90") is None
+
+
 def test_main_is_better_when_higher_whatever_the_task():
     assert all(metric.HIGHER[name] for name in measured.MAIN.values())
 
@@ -67,3 +76,6 @@ def test_others_are_refused(name, hint):
     with pytest.raises(ValueError, match=f"no metric '{name}'") as error:
         metric.check(name)
     assert hint in str(error.value)
+    for other in (None, 3, ["accuracy"]):
+        with pytest.raises(ValueError, match="metric must be a name"):
+            metric.check(other)

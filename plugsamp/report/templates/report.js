@@ -17,7 +17,10 @@
       return found && typeof found === "object" ? found : {};
     } catch { return {}; }
   };
-  const plain = (text) => String(text).replace(/\s+/g, " ").trim().slice(0, LONGEST);
+  const plain = (text) => {
+    const line = String(text).replace(/\s+/g, " ").replace(/[\p{Cc}\p{Cs}]/gu, "").trim();
+    return [...line].slice(0, LONGEST).join("").trim();  // characters, and no halves of them
+  };
   let written = stored();
   const nameOf = (topic) => plain(Object.hasOwn(written, topic) ? written[topic] : data.names[topic] || "");
   const show = () => {
@@ -140,7 +143,7 @@
     const download = make("button", { type: "button", textContent: "Download names" });
     download.addEventListener("click", () => {
       const names = {};
-      for (const { dataset: { t } } of own) if (nameOf(t)) names[t] = nameOf(t);
+      for (const t of data.topics) if (nameOf(t)) names[t] = nameOf(t);
       const text = JSON.stringify({ model: data.model, names }, null, 2) + "\n";
       const link = make("a", { href: URL.createObjectURL(new Blob([text], { type: "application/json" })), download: "topic_names.json" });
       link.click();
@@ -151,10 +154,11 @@
       try {
         const found = JSON.parse(await file.files[0].text());
         if (!found || typeof found.names !== "object" || !found.names) throw new Error("it holds no names");
-        if (found.model && found.model !== data.model) throw new Error("its names are for another model");
-        const known = new Set(own.map((span) => span.dataset.t));
-        const pairs = Object.entries(found.names).filter(([t, name]) => known.has(t) && typeof name === "string");
-        for (const [topic, name] of pairs) written[topic] = plain(name);
+        if (found.model && !Object.hasOwn(data.prefixes, found.model)) throw new Error("its names are for another model");
+        const known = new Set(data.topics);
+        const keyOf = (t) => (found.model ? data.prefixes[found.model] : known.has(t) ? "" : data.unsaid) + t;
+        const pairs = Object.entries(found.names).filter(([t, name]) => known.has(keyOf(t)) && typeof name === "string");
+        for (const [topic, name] of pairs) written[keyOf(topic)] = plain(name);
         keep();
         say(`${pairs.length} names loaded`);
       } catch (error) { say(`The file cannot be taken: ${error.message}`); }
