@@ -1,10 +1,12 @@
 """Parts of a sweep of the kernels that keep Φ as a variable: tables, topics of tokens, the draw of Φ.
 
-python tools/sweep_parts.py [--data DIR] [--topics 100 1000] [--sweeps 5] [--kernels light_pc sparse_pc]
+python tools/sweep_parts.py [--data DIR] [--topics 100 1000] [--sweeps 5] [--warm-up 6]
+                            [--kernels light_pc sparse_pc]
 
 With --data, 20ng_counts below DIR is the corpus, otherwise the made-up one of bench_kernels.py. Prints CPU
-nanoseconds a token, medians over sweeps after six, the share of Φ and tables, and the ratio of the whole to
-that of the first number of topics. The same for full kernels (light, alias), which have no Φ.
+nanoseconds a token, medians over sweeps after those of --warm-up from random topics, the share of Φ and
+tables, and the ratio of the whole and of the tokens alone to those of the first number of topics. The same
+for full kernels (light, alias), which have no Φ.
 """
 
 from __future__ import annotations
@@ -18,8 +20,6 @@ from pathlib import Path
 from bench_kernels import corpus
 
 import plugsamp as ps
-
-WARM_UP = 6
 
 
 def documents(folder: str | None):
@@ -50,25 +50,27 @@ def main() -> None:
     parser.add_argument("--data")
     parser.add_argument("--topics", type=int, nargs="+", default=[100, 1000])
     parser.add_argument("--sweeps", type=int, default=5)
+    parser.add_argument("--warm-up", type=int, default=6)
     parser.add_argument("--kernels", nargs="+", default=["light_pc", "sparse_pc"])
     given = parser.parse_args()
     data = documents(given.data)
     print(f"N={data.n_tokens:,} V={data.n_words:,}; CPU ns a token")
-    print("kernel            K   tables   tokens      phi      all  share  ratio")
+    print("kernel            K   tables   tokens      phi      all  share  ratio  tokens' ratio")
     for name in given.kernels:
         base = None
         for n_topics in given.topics:
-            chain = ps.Chain(data, ps.Model(n_topics, alpha=0.1, beta=0.01, loss="none"), name).run(WARM_UP)
+            chain = ps.Chain(data, ps.Model(n_topics, alpha=0.1, beta=0.01, loss="none"), name)
+            chain.run(given.warm_up)
             runs = [parts(chain) for _ in range(given.sweeps)]
             tables, tokens, phi = (
                 1e9 * statistics.median(p) / data.n_tokens for p in zip(*runs, strict=True)
             )
             total = tables + tokens + phi
-            base = base or total
+            base = base or (total, tokens)
             share = (tables + phi) / total
             print(
                 f"{name:12} {n_topics:6} {tables:8.1f} {tokens:8.1f} {phi:8.1f} {total:8.1f} {share:6.2f} "
-                f"{total / base:6.2f}",
+                f"{total / base[0]:6.2f} {tokens / base[1]:6.2f}",
                 flush=True,
             )
 

@@ -8,14 +8,14 @@ known beforehand and π is evaluated for the current topic and seven candidates 
 tests runs over the eight. Candidates are drawn for a run of tokens ahead, so that what they touch can be
 fetched; a candidate copied from another token is kept as that token's place and read at the moment of use.
 """
-from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
 from plugsamp.kernels.lanes cimport *
 from plugsamp.kernels.parts cimport first_at_least
 from plugsamp.proposals.base cimport STAY, Document, Proposal
-from plugsamp.topics.cells cimport Block, Cells, bit_count, phi_at
+from plugsamp.topics.cells cimport Block, Cells, bit_count, phi_at, phi_kept, small_cell
 from plugsamp.random.streams cimport Stream, below, open_stream, uniform
 
 cdef enum:
@@ -53,18 +53,22 @@ cdef void fill_residual(Work* q, Document* d) noexcept nogil:
         q.half[c] = <float>(0.5 * d.omega[c] * share * share)
 
 
-cdef void evaluate(Work* q, Document* d, int position, int s, const int32_t* t, int n, bint collapsed,
-                   const int32_t* row_n, const int64_t* totals,
-                   float* a, float* b, float* c, double* target) noexcept nogil:
-    """a, b, c and π (up to a factor) of eight topics t for a token whose topic is s; from the n-th on t is t[0]."""
+cdef uint32_t evaluate(Work* q, Document* d, int position, int s, const int32_t* t, int n, bint collapsed,
+                       bint bounds, const int32_t* row_n, const int64_t* totals,
+                       float* a, float* b, float* c, float* score, double* target) noexcept nogil:
+    """a, b, c and π (up to a factor) of eight topics t for a token whose topic is s; from the n-th on t is t[0].
+
+    With `bounds`, a cell of lazy topics that is not kept has b = 0 and a bound of π, and its bit in what is
+    returned: it is next to never accepted, and its value takes longer than all else.
+    """
     cdef int l, o
     cdef int w = d.words[position]
     cdef int own  # whole numbers are subtracted first: (alpha + n) - 1 in floats loses a small alpha's digits
     cdef float beta = d.beta[w]
     cdef const float* mine
     cdef const float* row
-    cdef float score[16]
     cdef float rest[16]
+    cdef uint32_t small = 0
     cdef lf acc, e, half
     if d.n_outputs:
         mine = d.eta + <size_t>s * d.output_stride
@@ -88,8 +92,15 @@ cdef void evaluate(Work* q, Document* d, int position, int s, const int32_t* t, 
             if t[l] == s:
                 c[l] = 1 / (<float>(totals[s] - 1) + <float>d.beta_sum)
         else:
-            b[l] = phi_at(<const Cells*>d.cells, w, t[l]) if d.cells != NULL else d.phi[<size_t>w * d.stride + t[l]]
             c[l] = 1
+            if d.cells == NULL:
+                b[l] = d.phi[<size_t>w * d.stride + t[l]]
+            elif l == 0 or not bounds:
+                b[l] = phi_at(<const Cells*>d.cells, w, t[l])
+            elif not phi_kept(<const Cells*>d.cells, w, t[l], b + l):
+                small |= <uint32_t>1 << l
+        if d.n_outputs == 0:
+            score[l] = 1
     for l in range(n, 8):
         a[l] = a[0]
         b[l] = b[0]
@@ -103,11 +114,13 @@ cdef void evaluate(Work* q, Document* d, int position, int s, const int32_t* t, 
         for l in range(8, 16):
             score[l] = rest[0]
         l_store(score, l_exp(l_sub(l_load(score), l_set(rest[0]))))
-        for l in range(8):
-            target[l] = <double>a[l] * b[l] * c[l] * score[l]
-    else:
-        for l in range(8):
-            target[l] = <double>a[l] * b[l] * c[l]
+    for l in range(8):
+        target[l] = <double>a[l] * b[l] * c[l] * score[l]
+    if small:
+        for l in range(1, n):
+            if small >> l & 1:
+                b[l] = 0
+    return small
 
 
 cdef void draw_run(void** handles, const uint16_t** copies, const bint* immediate, const int* pattern, int steps,
@@ -205,6 +218,10 @@ def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t la
     cdef float a[16]
     cdef float b[16]
     cdef float c[16]
+    cdef float score[16]
+    cdef uint32_t small
+    cdef bint bounds = cells != 0 and probe < 0
+    cdef double most
     cdef double target[16]   # a tiny phi times a tiny score is no float
     cdef float masses[MAX_PROPOSALS][16]
     cdef float u
@@ -224,6 +241,7 @@ def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t la
         handles[p] = <void*>(<Proposal?>proposals[p])
         immediate[p] = (<Proposal>proposals[p]).immediate
         any_immediate = any_immediate or immediate[p]
+        bounds = bounds and (<Proposal>proposals[p]).kept_alone
     gibbs = (<Proposal>proposals[0]).conditional and n_proposals == 1 and kappa.shape[1] == 0 and probe < 0
     memset(&doc, 0, sizeof(doc))
     doc.n_topics = n_topics
@@ -300,8 +318,8 @@ def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t la
                             topics[0] = probe_topic
                             for l in range(1, 8):
                                 topics[l] = min(k + l - 1, n_topics - 1)
-                            evaluate(&q, &doc, <int>probe, probe_topic, topics, 8, collapsed, row_n, &topic_totals[0],
-                                     a, b, c, target)
+                            evaluate(&q, &doc, <int>probe, probe_topic, topics, 8, collapsed, False, row_n,
+                                     &topic_totals[0], a, b, c, score, target)
                             (<Proposal>handles[probe_proposal]).masses(&doc, <int>probe, topics, a, b, c, masses[0])
                             for l in range(1, 8):
                                 # lanes are scaled by their largest score: lane 0 is the common reference
@@ -371,8 +389,8 @@ def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t la
                                     continue
                                 for l in range(n_round + 1, 8):
                                     topics[l] = s
-                                evaluate(&q, &doc, i, s, topics, n_round + 1, collapsed, row_n, &topic_totals[0], a, b, c,
-                                         target)
+                                small = evaluate(&q, &doc, i, s, topics, n_round + 1, collapsed, bounds, row_n,
+                                                 &topic_totals[0], a, b, c, score, target)
                                 for p in range(n_proposals):
                                     (<Proposal>handles[p]).masses(&doc, i, topics, a, b, c, masses[p])
                                 l = 0
@@ -383,9 +401,17 @@ def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t la
                                         continue
                                     tried[p] += 1
                                     u = uniform(&coins)
-                                    if u * target[l] * masses[p][j] < target[j] * masses[p][l]:
-                                        l = j
-                                        accepted[p] += 1
+                                    most = u * target[l] * masses[p][j]
+                                    if most >= target[j] * masses[p][l]:
+                                        continue
+                                    if small >> j & 1:      # its bound was not refused: the same test of itself
+                                        small ^= <uint32_t>1 << j
+                                        target[j] = (<double>a[j] * small_cell(lazy, doc.words[i], topics[j])
+                                                     * c[j] * score[j])
+                                        if most >= target[j] * masses[p][l]:
+                                            continue
+                                    l = j
+                                    accepted[p] += 1
                                 t = topics[l]
                                 if t == s:
                                     continue

@@ -52,6 +52,8 @@ cdef class Proposal:
     # Whether a token's candidates and masses depend on nothing but its document and the tokens of its word, so
     # that other processes may be at work on other words of other documents.
     cdef readonly bint divides
+    # Whether `masses` makes no use of b where that is a cell of lazy topics that is not kept: it is 0 then.
+    cdef public bint kept_alone
 
     # The tokens begin:end of the document (positions) are about to be updated. Every document is
     # visited in two parts; the topics of the other part stay fixed meanwhile.

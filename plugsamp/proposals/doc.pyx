@@ -24,7 +24,7 @@ cdef class DocProposal(Proposal):
 
     def attach(self, state):
         self.n_topics = state.n_topics
-        self.divides = True
+        self.divides = self.kept_alone = True
         free(self.cells)
         self.cells = <Cell*>malloc(self.n_topics * sizeof(Cell))
         if self.cells == NULL:

@@ -45,7 +45,7 @@ cdef class ExpProposal(Proposal):
     def attach(self, state):
         cdef size_t stride = state.alpha.shape[0], outputs = state.eta_by_topic.shape[1] + 16
         self._release()
-        self.divides = True
+        self.divides = self.kept_alone = True
         self.cells = <Cell*>malloc(stride * sizeof(Cell))
         self.table = <float*>malloc(stride * sizeof(float))
         self.work = <int*>malloc(stride * sizeof(int))

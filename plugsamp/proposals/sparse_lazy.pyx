@@ -5,12 +5,12 @@ to be weighed. Cells that are not kept are at most tau times the topic's factor:
 their place, and a draw that meets one is accepted with its value over the bound, or made anew. So the masses
 are those of the full conditional, and next to no small cell is computed.
 """
-from libc.stdint cimport int32_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
 from plugsamp.kernels.lanes cimport *
-from plugsamp.proposals.base cimport STAY, Document, Proposal
+from plugsamp.proposals.base cimport Document, Proposal
 from plugsamp.random.streams cimport Stream, below, uniform
 from plugsamp.topics.cells cimport Block, Cells, bit_count, lowest_bit, nth_topic, small_cell
 

@@ -54,7 +54,7 @@ cdef class WordLazyProposal(Proposal):
         self.scratch = <float*>malloc(state.stride * sizeof(float))
         if self.scratch == NULL:
             raise MemoryError("no memory for the word proposal")
-        self.by_words = True
+        self.by_words = self.kept_alone = True
 
     def refresh_words(self, state, Py_ssize_t first, Py_ssize_t last):
         """Sum up, and build the tables of the words that are drawn often."""

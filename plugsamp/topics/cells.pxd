@@ -52,6 +52,17 @@ cdef inline float small_cell(const Cells* c, Py_ssize_t w, int k) noexcept nogil
             return (x if x > <float>1e-30 else <float>1e-30) * c.factor[k]
 
 
+cdef inline bint phi_kept(const Cells* c, Py_ssize_t w, int k, float* out) noexcept nogil:
+    """Whether phi_kw is kept, and its value, or a bound of what it is."""
+    cdef const Block* block = c.blocks + w * c.n_blocks + (k >> 6)
+    cdef uint64_t bit = <uint64_t>1 << (k & 63)
+    if block.listed & bit:
+        out[0] = c.values[block.first + bit_count(block.listed & (bit - 1))]
+        return True
+    out[0] = <float>1.0001 * (c.tau if c.tau > <float>1e-30 else <float>1e-30) * c.factor[k]
+    return False
+
+
 cdef inline float phi_at(const Cells* c, Py_ssize_t w, int k) noexcept nogil:
     """phi_kw."""
     cdef const Block* block = c.blocks + w * c.n_blocks + (k >> 6)

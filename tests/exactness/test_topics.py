@@ -123,6 +123,22 @@ def test_a_wrong_small_cell_is_seen(forced, coarse):
     assert not all(check_token(chain, case, i, collapsed=False).passes() for i in range(case.n_tokens))
 
 
+@pytest.mark.parametrize("loss", ["none", "hinge"])
+def test_bounds_of_small_cells_change_no_bit(loss, forced, coarse):
+    """A candidate that its bound refuses would have been refused by its value."""
+    drawn = []
+    for bounds in (True, False):
+        draws = []
+        for case in cases_for(loss)[:4]:
+            chain = chain_for(case, ["word", "doc"])
+            for proposal in chain.phases.sampler.proposals:
+                assert proposal.kept_alone
+                proposal.kept_alone = bounds
+            draws += [chain.run(1).state.z.copy() for _ in range(40)]
+        drawn.append(np.concatenate(draws))
+    np.testing.assert_array_equal(*drawn)
+
+
 def test_lazy_topics_are_reproducible_and_counts_are_those_of_z():
     first, second = many_words(seed=3), many_words(seed=3)
     first.run(4)

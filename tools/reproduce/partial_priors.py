@@ -81,7 +81,7 @@ def modes(context: Context):
             z = np.random.default_rng(seed).integers(0, n_topics, corpus.n_tokens)
             for label, kernel in PAIR.items():
                 chain = ps.Chain(corpus, ps.Model(n_topics, ALPHA, BETA), kernel(), seed=seed, init=z)
-                for sweep in context.size((5, 10, 20, 50, 100, 200), (2, 4)):
+                for sweep in context.size((5, 10, 20, 50, 100, 200, 500, 1000), (2, 4)):
                     chain.run(sweep - chain.sweep)
                     filled = sparsity(chain.counts.doc_topic, chain.counts.topic_word)
                     yield {
