@@ -213,6 +213,7 @@ def test_quiet(sweep, capsys, choice):
 
 def test_every_run_says_how_it_ended(at, write_documents, run, monkeypatch):
     write_documents(at / "d.jsonl")
+    (at / "run").mkdir()  # one that the run makes itself goes with it
     assert run("corpus.path=d.jsonl", "n_topics=0") == 2
     assert status(at / "run") | {"status": "failed", "mistake": True} == status(at / "run")
     with monkeypatch.context() as patch:
@@ -288,6 +289,7 @@ def test_files_that_are_not_theirs_are_left_alone(at, capsys):
 
 
 def test_a_run_s_folder_is_no_sweep_s(at, sweep, run, said):
+    (at / "run").mkdir()
     run("corpus.path=nowhere.jsonl")  # failed: its status is there
     before = sorted(p.name for p in (at / "run").iterdir())
     assert sweep("n_topics=2,3", "hydra.sweep.dir=run") == 2
