@@ -361,6 +361,7 @@ def test_too_little_memory_to_attach(site, tmp_path):
     after = """
         from plugsamp.backends import shared
         resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))
+        chain.run(1)  # the owner then has all that it needs
         chain.close()
         chain.state.arena.array("large", 1 << 32, np.uint8, 0.0)
         resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 8 << 30))
