@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from contextlib import contextmanager
 from functools import cached_property
 
@@ -11,6 +12,11 @@ from scipy import sparse
 from plugsamp import topic_counts as _counts
 from plugsamp.backends.arena import Arena, file_of
 from plugsamp.tally import tally
+
+log = logging.getLogger(__name__)
+
+#: Tables of words and topics above this many bytes are said before they are asked for.
+LARGE = 1 << 30
 
 #: Rows of topics are padded to this many floats, one cache line.
 PAD = 16
@@ -73,6 +79,13 @@ class State:
         self.n_documents, self.n_words, self.n_topics = n_documents, corpus.n_words, model.n_topics
         self.n_outputs = n_outputs
         self.stride = padded(model.n_topics)
+        cells = self.n_words * self.stride
+        if 4 * cells > LARGE:
+            log.info(
+                "%s words x %s topics: up to %.1f GB for their counts%s, of which what is in use takes memory",
+                f"{self.n_words:,}", f"{self.n_topics:,}", 4 * cells / 2**30 * (2 if partial else 1),
+                " and the topics" if partial else "",
+            )  # fmt: skip
         self.z = arena.array("z", n_tokens, np.uint16)
         self._topic_word = arena.array("topic_word", (self.n_words, self.stride), np.int32)
         self._topic_totals = arena.array("topic_totals", self.stride, np.int64)

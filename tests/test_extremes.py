@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import plugsamp as ps
-from plugsamp import storage
+from plugsamp import state, storage
+from plugsamp.backends.arena import Arena
 from plugsamp.covariates.options import Covariates
 from plugsamp.ensembles import Ensemble
 from plugsamp.losses import EpsilonInsensitive, Gaussian, Hinge, Logistic, Probit
@@ -211,3 +212,19 @@ def test_a_foreign_manifest_with_right_digests_is_refused_or_makes_the_same_mode
         else:
             assert loaded.digest == predictor.digest
     assert refused > 10
+
+
+def test_memory_that_cannot_be_had_is_named_with_its_size():
+    with pytest.raises(
+        MemoryError, match=r"may not take the [\d.]+ GB of topic_word \(1,125,899,906,842,624 x 16\)"
+    ):
+        Arena().array("topic_word", (1 << 50, 16), np.int32)
+
+
+def test_large_tables_are_said_before_they_are_made(monkeypatch, caplog):
+    monkeypatch.setattr(state, "LARGE", 1000)
+    caplog.set_level("INFO", "plugsamp")
+    corpus = ps.Corpus.from_counts(np.ones((2, 50), int))
+    ps.Chain(corpus, ps.Model(20, loss="none"), "sparse_pc")
+    (line,) = (record.message for record in caplog.records if "words x" in record.message)
+    assert line.startswith("50 words x 20 topics") and "and the topics" in line

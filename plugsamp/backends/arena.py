@@ -118,4 +118,12 @@ class Arena:
         return held[:size]
 
     def _make(self, name: str, shape, dtype: np.dtype, touched: float) -> np.ndarray:
-        return aligned(shape, dtype)
+        try:
+            return aligned(shape, dtype)
+        except MemoryError:
+            size = n_bytes(shape, dtype) / 2**30
+            of = " x ".join(f"{n:,}" for n in np.atleast_1d(shape))
+            raise MemoryError(
+                f"this process may not take the {size:.1f} GB of {name} ({of}): with fewer topics, "
+                "or fewer words (min_df), a chain takes less"
+            ) from None
