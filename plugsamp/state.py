@@ -82,7 +82,7 @@ class State:
         cells = self.n_words * self.stride
         if 4 * cells > LARGE:
             log.info(
-                "%s words x %s topics: up to %.1f GB for their counts%s, of which what is in use takes memory",
+                "%s words x %s topics: up to %.1f GB for counts%s; what is in use takes memory",
                 f"{self.n_words:,}", f"{self.n_topics:,}", 4 * cells / 2**30 * (2 if partial else 1),
                 " and the topics" if partial else "",
             )  # fmt: skip
