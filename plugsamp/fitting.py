@@ -12,6 +12,7 @@ from plugsamp.chain import Chain
 from plugsamp.checkpoint.identity import run_identity
 from plugsamp.checkpoint.memory import Memory
 from plugsamp.checkpoint.options import Checkpoints
+from plugsamp.checkpoint.snapshot import kernel_again
 from plugsamp.checks import flag, n_jobs_of, whole
 from plugsamp.corpus import Corpus
 from plugsamp.covariates.encoder import Encoder
@@ -19,6 +20,7 @@ from plugsamp.covariates.options import Covariates
 from plugsamp.ensembles import CHAINS, SCHEMES
 from plugsamp.inference import Predictor
 from plugsamp.model import Model
+from plugsamp.registry import resolve
 from plugsamp.running import Run
 from plugsamp.second_step import SecondStep
 from plugsamp.separate import SeparateFit, fit_separately
@@ -244,9 +246,13 @@ def fit(
             recorder = stack.enter_context(checkpoint.recorder(resume))
             saved = recorder.load(identity)
         first = None if isinstance(init, Start) else init
+        sampled = without_responses(model) if separate else model
+        if saved is not None:
+            kernel, backend = resolve("kernels", kernel), resolve("backends", backend or "serial")
+            kernel = kernel_again(kernel, saved[1], sampled, corpus, getattr(backend, "parallel", False))
         chain = Chain(
             corpus,
-            without_responses(model) if separate else model,
+            sampled,
             kernel,
             backend=backend,
             seed=seed,

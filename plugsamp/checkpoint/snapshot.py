@@ -7,9 +7,11 @@ the stream that drew it, and (kappa, omega) are drawn by the next sweep before t
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 
-from plugsamp.checkpoint.identity import announce_backend, backend_record
+from plugsamp.checkpoint.identity import announce_backend, backend_record, plain
 from plugsamp.storage import StorageError
 
 
@@ -17,13 +19,32 @@ def capture_chain(chain) -> tuple[dict[str, np.ndarray], dict]:
     """The arrays of a chain (its own, not copies) and what goes with them into the manifest."""
     state = chain.state
     arrays = {"z": state.z, "eta": state.eta, "alpha": state.alpha_prior, "beta": state.beta_prior}
-    content = {"sweep": chain.sweep, "backend": backend_record(chain)}
+    content = {"sweep": chain.sweep, "backend": backend_record(chain), "kernel": plain(chain.kernel)}
     for kind, values in _named(chain):
         content[kind] = sorted(values)
         arrays |= {f"{kind}{i}": np.asarray(values[name]) for i, name in enumerate(content[kind])}
     if state.masked:
         arrays["included"] = np.packbits(state.included())
     return arrays, content
+
+
+def kernel_again(kernel, content, model, corpus, parallel: bool):
+    """The kernel of the captured chain: what a kernel stands for (auto) may depend on where a chain runs.
+
+    Raises
+    ------
+    StorageError
+        It stands for neither on this backend nor on any other: it did in another version.
+    """
+    saved = content.get("kernel")  # checkpoints of older versions have none
+    n_outputs = model.coding(corpus).n_outputs
+    chosen = [kernel.chosen(model, corpus, n_outputs, where) for where in (parallel, not parallel)]
+    if saved is None:
+        return chosen[0]
+    for one in chosen:
+        if json.loads(json.dumps(plain(one))) == saved:
+            return one
+    raise StorageError(f"the run's kernel was {saved}, and {kernel!r} stands for {chosen[0]!r} now")
 
 
 def restore_chain(chain, arrays, content) -> None:

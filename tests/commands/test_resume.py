@@ -154,6 +154,21 @@ def test_more_sweeps(documents, whole, run):
     assert len(list((documents / "run/checkpoint").iterdir())) == 1
 
 
+@pytest.mark.parametrize("first, then", [("processes", "serial"), ("serial", "processes")])
+def test_where_a_run_goes_on_does_not_change_its_kernel(first, then, documents, run, capfd):
+    """What kernel=auto stands for depends on the backend; that of the run's beginning is kept."""
+    outcomes = []
+    for backend in (first, then):
+        assert run("corpus.path=d.jsonl", "sweeps=4", f"backend={first}") == 0
+        assert main(["resume", "run=run", "sweeps=8", f"backend={backend}"]) == 0
+        assert main(["resume", "run=run", "sweeps=10", "backend=serial"]) == 0
+        metrics = json.loads((documents / "run/metrics.json").read_text())
+        outcomes.append((metrics["kernel"], rows(documents / "run/trace.csv")))
+        shutil.rmtree(documents / "run")
+    assert outcomes[0] == outcomes[1]
+    assert ("partial" in outcomes[0][0]) is (first == "processes")
+
+
 def test_killed_while_it_is_evaluated(documents, whole, run, said, monkeypatch):
     """Everything has been sampled: nothing is, again."""
     folder = whole()
