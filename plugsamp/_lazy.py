@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from importlib.util import find_spec
 
 
 def attach(package: str, names: Mapping[str, str]) -> tuple[Callable, Callable, list[str]]:
@@ -21,7 +22,16 @@ def attach(package: str, names: Mapping[str, str]) -> tuple[Callable, Callable, 
     def find(name: str):
         if name not in names:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        module = import_module(names[name])
+        try:
+            module = import_module(names[name])
+        except ImportError as error:
+            if find_spec("plugsamp.cpu") is not None:
+                raise
+            where = import_module("plugsamp").__path__[0]
+            raise ImportError(
+                f"{where} is plugsamp's source, of which nothing is compiled: install it (pip install .) and "
+                "start Python in another folder, or install it with pip install -e ."
+            ) from error
         value = module if names[name] == f"{package}.{name}" else getattr(module, name)
         setattr(sys.modules[package], name, value)
         return value

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from importlib.metadata import version
+from types import SimpleNamespace
 
 BIBTEX = r"""
 @inproceedings{zheng2015,
@@ -117,6 +118,10 @@ BIBTEX = r"""
 """
 
 
+#: Topics as a variable of the chain, whatever the kernel.
+PARTIAL = SimpleNamespace(references=("magnusson2018",))
+
+
 def table() -> dict[str, str]:
     """BibTeX entries by key."""
     entries = [entry.strip() for entry in re.split(r"\n(?=@)", BIBTEX) if entry.strip()]
@@ -168,7 +173,8 @@ def entries_of(parts: Iterable) -> list[str]:
 
 def parts_of(model, kernel) -> list:
     """What a chain of a model and a kernel is made of, as far as there is something to cite."""
-    return [model, model.loss, model.weights, model.topics, model.learn_alpha, model.learn_beta, kernel]
+    parts = [model, model.loss, model.weights, model.topics, model.learn_alpha, model.learn_beta, kernel]
+    return [*parts, PARTIAL] if kernel.partial else parts
 
 
 def as_text(entry: str) -> str:

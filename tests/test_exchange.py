@@ -41,7 +41,7 @@ def world(request, monkeypatch):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of its next version
         arviz = pytest.importorskip("arviz")
-    return getattr(arviz, "InferenceData", xarray.DataTree)
+    return arviz.InferenceData if arviz.__version__.startswith("0.") else xarray.DataTree
 
 
 def test_every_sweep_after_the_burn_in(three, world):

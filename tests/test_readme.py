@@ -59,6 +59,8 @@ def test_commands_compose(command):
     plugged = next((a for a in arguments if "half" in a), None)
     if plugged and "half" not in registry.names("proposals"):
         arguments.remove(plugged)
+    flags = [i for i, a in enumerate(arguments) if a.startswith("--config-")]  # and what follows each
+    arguments = [a for i, a in enumerate(arguments) if i not in flags and i - 1 not in flags]
     # of a sweep, the first choice
     if "-m" in shlex.split(command):
         arguments = [re.sub(r"=glob\(\*\)$", "=dense", a) for a in arguments]

@@ -39,6 +39,8 @@ def test_a_model_and_a_plugin_of_somebody():
     )
     keys = [references.key_of(entry) for entry in entries]
     assert keys == ["blei2003", "zhu2014", "polson2011", "carvalho2010", "neal2003", "yao2009", "mine"]
+    kept = references.parts_of(model, registry.resolve("kernels", "dense", collapse="partial"))
+    assert references.key_of(references.entries_of(kept)[-1]) == "magnusson2018"
     Theirs.references = ("someone, 1999",)
     with pytest.raises(ValueError, match="BibTeX entries, not 'someone"):
         references.entries_of([Theirs()])

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from plugsamp import exchange, report
+from plugsamp import dispatch, exchange, report
 from plugsamp.agreement import agreement
 from plugsamp.checkpoint.generations import Generations
 from plugsamp.checkpoint.options import Checkpoints
@@ -338,6 +338,7 @@ def metrics_of(settings, train, result: Fit | SeparateFit, trained, tested) -> d
         "versions": {
             "python": platform.python_version(),
             **{name: version(name) for name in ("plugsamp", "numpy", "scipy")},
+            "instruction set": dispatch.chosen(),
         },
     }
 

@@ -110,7 +110,9 @@ def _inference_data():
             import arviz
     except ImportError:
         return None
-    return getattr(arviz, "InferenceData", None)
+    if int(arviz.__version__.partition(".")[0]) >= 1:  # the name stands for xarray's DataTree there
+        return None
+    return arviz.InferenceData
 
 
 @contextmanager
