@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -23,6 +24,8 @@ def pytest_collection_finish(session):
 
 
 def pytest_configure():
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # shells start what is in the background so
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     found = find_spec("plugsamp.proposals.base") if find_spec("plugsamp") else None
     if found is None:
         raise pytest.UsageError(

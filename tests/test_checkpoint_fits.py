@@ -26,6 +26,7 @@ from plugsamp.fitting import fit
 from plugsamp.kernels import Dense
 from plugsamp.losses.hinge import Hinge
 from plugsamp.model import Model
+from plugsamp.models import save_model
 from plugsamp.second_step import SecondStep
 from plugsamp.storage import StorageError
 
@@ -129,6 +130,11 @@ def test_resume_starts_where_there_is_nothing_and_nothing_is_written_over(tmp_pa
     assert_same(first, run(sweeps=8))
     with pytest.raises(ValueError, match="holds a checkpoint: resume=True"):
         run(tmp_path / "c", sweeps=8)
+    save_model(tmp_path / "model", first.predictor)
+    before = sorted(path.name for path in (tmp_path / "model").iterdir())
+    with pytest.raises(StorageError, match="holds a model or a chain, not checkpoints"):
+        run(tmp_path / "model", sweeps=8, resume=True)
+    assert sorted(path.name for path in (tmp_path / "model").iterdir()) == before
     with pytest.raises(ValueError, match="needs checkpoint"):
         run(resume=True)
     with pytest.raises(TypeError, match="checkpoint must be a Checkpoints or a folder, not int"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from contextlib import ExitStack
+from pathlib import Path
 
 from plugsamp.checkpoint.generations import Generations
 from plugsamp.checkpoint.identity import check_same, check_surroundings, surroundings
@@ -12,7 +13,7 @@ from plugsamp.checkpoint.lock import Lock
 from plugsamp.checkpoint.options import Checkpoints
 from plugsamp.checkpoint.signals import Stop
 from plugsamp.errors import Interrupted
-from plugsamp.storage import StorageError
+from plugsamp.storage import MANIFEST, StorageError
 
 log = logging.getLogger(__name__)
 
@@ -71,6 +72,8 @@ class Recorder:
         """
         found = self.generations.newest() if self.resume else None
         if found is None:
+            if (Path(self.options.folder) / MANIFEST).exists():
+                raise StorageError(f"{self.options.folder} holds a model or a chain, not checkpoints")
             return None
         content = found[1]
         try:
