@@ -549,5 +549,6 @@ def _array(name: str, values, kinds: str) -> np.ndarray:
         array = None
     if array is None or array.dtype.kind not in kinds:
         found = "rows of different lengths" if array is None else f"values of type {array.dtype}"
+        found += f"; of a {type(values).__name__} take .{name}" if hasattr(values, name) else ""
         raise ValueError(f"{name} must hold numbers, found {found}")
     return array

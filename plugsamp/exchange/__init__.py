@@ -90,6 +90,7 @@ def check_netcdf() -> None:
     _check_xarray()
     try:
         import h5netcdf  # noqa: F401
+        import h5py  # noqa: F401
     except ImportError:
         raise ImportError("netCDF files are written by h5netcdf: pip install 'plugsamp[arviz]'") from None
 
