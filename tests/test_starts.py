@@ -28,7 +28,7 @@ def test_auto_starts_partial_chains_collapsed_and_others_at_random(corpus):
     assert ps.fit(plain, ps.Model(3), "sparse", sweeps=2).start == "topics drawn one after another"
     given = ps.fit(corpus, model, init=full.chain.z, sweeps=2)
     assert given.start == "topics that were given"
-    with pytest.raises(ValueError, match="z must hold numbers, found .*; of a Chain take .z"):
+    with pytest.raises(ValueError, match=r"z must hold numbers, found .*; of a Chain take \.z"):
         ps.fit(corpus, model, init=full.chain, sweeps=2)
 
 
