@@ -5,18 +5,19 @@ python tools/sweep_parts.py [--data DIR] [--topics 100 1000] [--sweeps 5] [--war
 
 With --data, 20ng_counts below DIR is the corpus, otherwise the made-up one of bench_kernels.py. Prints CPU
 nanoseconds a token, medians over sweeps after those of --warm-up from random topics, the share of Φ and
-tables, and the ratio of the whole and of the tokens alone to those of the first number of topics. The same
-for full kernels (light, alias), which have no Φ.
+tables, and the ratio of the whole and of the tokens alone to those of the first number of topics. The chains
+take turns, a sweep each, and ratios are medians over turns: what else the machine does changes all times
+of a turn alike. The same for full kernels (light, alias), which have no Φ.
 """
 
 from __future__ import annotations
 
 import argparse
-import statistics
 import time
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 from bench_kernels import corpus
 
 import plugsamp as ps
@@ -45,6 +46,20 @@ def parts(chain) -> tuple[float, float, float]:
     return tuple(b - a for a, b in pairwise(marks))
 
 
+def report(name: str, topics: list[int], times: np.ndarray) -> None:
+    """One line each number of topics, from ns a token by turn, number of topics and part."""
+    tokens, whole = times[:, :, 1], times.sum(axis=2)
+    for at, n_topics in enumerate(topics):
+        tables, middle, phi = np.median(times[:, at], axis=0)
+        share = np.median(1 - tokens[:, at] / whole[:, at])
+        ratios = np.median(whole[:, at] / whole[:, 0]), np.median(tokens[:, at] / tokens[:, 0])
+        print(
+            f"{name:12} {n_topics:6} {tables:8.1f} {middle:8.1f} {phi:8.1f} {np.median(whole[:, at]):8.1f} "
+            f"{share:6.2f} {ratios[0]:6.2f} {ratios[1]:6.2f}",
+            flush=True,
+        )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--data")
@@ -57,22 +72,14 @@ def main() -> None:
     print(f"N={data.n_tokens:,} V={data.n_words:,}; CPU ns a token")
     print("kernel            K   tables   tokens      phi      all  share  ratio  tokens' ratio")
     for name in given.kernels:
-        base = None
-        for n_topics in given.topics:
-            chain = ps.Chain(data, ps.Model(n_topics, alpha=0.1, beta=0.01, loss="none"), name)
+        chains = [
+            ps.Chain(data, ps.Model(n_topics, alpha=0.1, beta=0.01, loss="none"), name)
+            for n_topics in given.topics
+        ]
+        for chain in chains:
             chain.run(given.warm_up)
-            runs = [parts(chain) for _ in range(given.sweeps)]
-            tables, tokens, phi = (
-                1e9 * statistics.median(p) / data.n_tokens for p in zip(*runs, strict=True)
-            )
-            total = tables + tokens + phi
-            base = base or (total, tokens)
-            share = (tables + phi) / total
-            print(
-                f"{name:12} {n_topics:6} {tables:8.1f} {tokens:8.1f} {phi:8.1f} {total:8.1f} {share:6.2f} "
-                f"{total / base[0]:6.2f} {tokens / base[1]:6.2f}",
-                flush=True,
-            )
+        turns = [[parts(chain) for chain in chains] for _ in range(given.sweeps)]
+        report(name, given.topics, 1e9 * np.array(turns) / data.n_tokens)
 
 
 if __name__ == "__main__":

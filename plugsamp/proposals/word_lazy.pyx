@@ -13,7 +13,7 @@ import numpy as np
 from plugsamp.tally import tally
 
 cdef enum:
-    SELDOM = 8          # words with fewer tokens are drawn by adding up their cells
+    SELDOM = 32         # words with fewer tokens are drawn by adding up their cells: 16 in a register of lanes
 cdef float BACKGROUND = 1.0 / 1024
 
 cdef struct Row:

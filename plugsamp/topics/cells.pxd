@@ -65,11 +65,8 @@ cdef inline bint phi_kept(const Cells* c, Py_ssize_t w, int k, float* out) noexc
 
 cdef inline float phi_at(const Cells* c, Py_ssize_t w, int k) noexcept nogil:
     """phi_kw."""
-    cdef const Block* block = c.blocks + w * c.n_blocks + (k >> 6)
-    cdef uint64_t bit = <uint64_t>1 << (k & 63)
-    if block.listed & bit:
-        return c.values[block.first + bit_count(block.listed & (bit - 1))]
-    return small_cell(c, w, k)
+    cdef float found
+    return found if phi_kept(c, w, k, &found) else small_cell(c, w, k)
 
 
 cdef inline int nth_topic(const Cells* c, Py_ssize_t w, uint32_t place) noexcept nogil:

@@ -14,7 +14,7 @@ from libc.string cimport memset
 
 from plugsamp.kernels.lanes cimport *
 from plugsamp.random.streams cimport BUFFER, Stream, open_stream, refill, uniform
-from plugsamp.topics.cells cimport Block, Cells, bit_count, lowest_bit, phi_at
+from plugsamp.topics.cells cimport Block, Cells, lowest_bit, phi_at
 from plugsamp.topics.gammas cimport exponentials, fast_log, gamma_cell, gamma_small
 
 import numpy as np
@@ -118,17 +118,16 @@ cdef class LazyTopics:
         cdef Block* blocks
         cdef Py_ssize_t w, t
         cdef uint64_t counted[1024]
-        cdef uint64_t left
+        cdef uint64_t left, tokens
         cdef float gaps[256]
         cdef float drawn[256]
         cdef float small[256]
         cdef float product
         cdef int n_small = 0, here_small = 0
         cdef int32_t[::1] counts = np.zeros(self.n_topics, np.int32)
-        cdef uint16_t[::1] places = np.zeros(self.n_topics, np.uint16)
-        cdef int k, b, j, n, i, coming, block, position, n_topics = self.n_topics, n_blocks = c.n_blocks
+        cdef int k, b, j, n, i, position, n_topics = self.n_topics, n_blocks = c.n_blocks
         cdef int n_gaps = BUFFER, n_drawn = 0, here = 0
-        cdef uint32_t first_place, used = <uint32_t>(first * c.stride)
+        cdef uint32_t used = <uint32_t>(first * c.stride)
         cdef double mean, all_means = 0
         cdef float x, a, low = 0, gap, last_a = -1
         cdef float* values
@@ -159,8 +158,7 @@ cdef class LazyTopics:
                     counted[k >> 6] |= <uint64_t>1 << (k & 63)
                 for b in range(n_blocks):
                     blocks[b].listed = counted[b]
-                n = 0           # cells that have no tokens and are above tau
-                position = -1
+                position = -1       # cells above tau, whether they have tokens or not
                 while True:
                     if n_gaps == BUFFER:
                         refill(&gaps_of)
@@ -170,57 +168,43 @@ cdef class LazyTopics:
                     n_gaps += 1
                     if position >= n_topics:
                         break
-                    places[n] = <uint16_t>position
-                    left = <uint64_t>1 << (position & 63)
-                    n += not counted[position >> 6] & left
-                    blocks[position >> 6].listed |= left
+                    blocks[position >> 6].listed |= <uint64_t>1 << (position & 63)
                 values = c.values + used
                 i = 0
-                block = 0       # of the next topic with tokens
-                left = counted[0]
-                for j in range(n + 1):
-                    position = places[j] if j < n else n_topics
-                    while True:     # those with tokens up to there
-                        while left == 0 and block + 1 < n_blocks:
-                            block += 1
-                            left = counted[block]
-                        coming = 64 * block + lowest_bit(left) if left else n_topics
-                        if coming >= position:
-                            break
+                for b in range(n_blocks):
+                    blocks[b].first = used + <uint32_t>i
+                    left = blocks[b].listed
+                    tokens = counted[b]
+                    while left:
+                        j = lowest_bit(left)
+                        k = 64 * b + j
                         left &= left - 1
-                        if counts[coming] <= FEW:       # a gamma of whole shape and one of shape beta
+                        if not tokens >> j & 1:
+                            while here == n_drawn:
+                                n_drawn = draw_many(drawn, &values_of, &stream, a, low)
+                                here = 0
+                            x = drawn[here]
+                            here += 1
+                        elif counts[k] <= FEW:      # a gamma of whole shape and one of shape beta
                             while here_small == n_small:
                                 n_small = draw_many(small, &small_of, &stream, a, 0)
                                 here_small = 0
                             product = uniform(&stream)
-                            for k in range(1, counts[coming]):
+                            for n in range(1, counts[k]):
                                 product *= uniform(&stream)
                             x = small[here_small] - fast_log(product)
                             here_small += 1
+                            counts[k] = 0
                         else:
-                            x = gamma_cell(&stream, counts[coming] + <double>a)
-                        counts[coming] = 0
+                            x = gamma_cell(&stream, counts[k] + <double>a)
+                            counts[k] = 0
                         values[i] = x
-                        total[coming] += x - mean
+                        total[k] += x - mean
                         i += 1
-                    if j == n:
-                        break
-                    while here == n_drawn:
-                        n_drawn = draw_many(drawn, &values_of, &stream, a, low)
-                        here = 0
-                    x = drawn[here]
-                    here += 1
-                    values[i] = x
-                    total[position] += x - mean
-                    i += 1
                 c.sizes[w] = i
                 while i & 15:
                     values[i] = 0
                     i += 1
-                first_place = used
-                for b in range(n_blocks):
-                    blocks[b].first = first_place
-                    first_place += <uint32_t>bit_count(blocks[b].listed)
                 used += i
 
     def finish(self, factor, float threshold):
