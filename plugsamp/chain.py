@@ -140,7 +140,7 @@ class Chain:
         weight_update: str = "auto",
         weight_passes: int = 1,
     ):
-        self.corpus, self.model, self.seed = corpus, model, whole("seed", seed)
+        self.corpus, self.model, self.seed = corpus, model, whole("seed", seed, most=None)
         check_update(weight_update, weight_passes)
         self.kernel = resolve("kernels", kernel)
         self.backend = resolve("backends", backend) if backend is not None else Serial()

@@ -295,7 +295,19 @@ def explain(error: BaseException, arguments: list[str], config_name: str) -> str
             )
         cause = f": {error.__cause__}" if isinstance(error.__cause__, OmegaConfBaseException) else ""
         return f"{error}{_first_line(cause)}" if str(error) else str(error.__cause__)
-    return message_of(error)
+    return _no_folder(error, arguments) or message_of(error)
+
+
+def _no_folder(error: BaseException, arguments: list[str]) -> str | None:
+    """What to say where the folder of a run or sweep, or one that it is to be in, cannot be made."""
+    if not isinstance(error, OSError) or not isinstance(error.filename, str):
+        return None
+    for argument in arguments:
+        named = re.fullmatch(r"\+{0,2}(hydra\.(?:run|sweep)\.dir)=(.*)", argument)
+        folder = Path(named[2].strip("'\"")) if named else None
+        if folder is not None and Path(error.filename) in (folder, *folder.parents) and not folder.is_dir():
+            return f"{named[1]}={folder}: this folder cannot be made ({error.filename}: {error.strerror})"
+    return None
 
 
 def message_of(error: BaseException) -> str:

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from plugsamp.corpus import Corpus
+from plugsamp.corpus import NO_TOKENS, Corpus
 from plugsamp.errors import InputError
 from plugsamp.split import seeded_split
 
@@ -160,6 +160,16 @@ class TestFile:
     """
 
     test_path: str | None = None
+
+
+#: What Python callers are told who read documents without a word.
+TO_PREDICT = "; documents to predict are read with the model's words: read(vocabulary=model.vocabulary)"
+
+
+def check_tokens(corpus: Corpus, path) -> None:
+    """Refuse a corpus to train on in which no document has a word."""
+    if not corpus.n_tokens:
+        raise InputError(NO_TOKENS, file=path, in_python=TO_PREDICT)
 
 
 def check_only(only, labels, file=None) -> None:

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 
+import numpy as np
 import pytest
 
 from plugsamp.cli import main
@@ -17,6 +18,12 @@ def fitted(at, write_documents, run, capsys):
     assert run("corpus.path=docs.jsonl") == 0
     capsys.readouterr()
     return at
+
+
+def _npy(array) -> bytes:
+    file = io.BytesIO()
+    np.save(file, array)
+    return file.getvalue()
 
 
 def predict(*arguments, command="predict"):
@@ -47,6 +54,15 @@ def test_new_documents_on_standard_output(fitted, capsys):
     assert all(abs(sum(float(row[f"topic_{k}"]) for k in range(3)) - 1) < 1e-6 for row in rows)
     assert "2 documents have no word of the model" in said.err
     assert sorted(p.name for p in fitted.iterdir()) == ["docs.jsonl", "new.txt", "run"]  # and no log
+    (fitted / "new.txt").write_text("\n \n")
+    (fitted / "new.npy").write_bytes(_npy(np.zeros((2, 3), int)))
+    for form in ("corpus=lines", "corpus.path=new.txt"), ("corpus=npz", "corpus.path=new.npy"):
+        assert main(["predict", "model=run", *form, "out=-"]) == 0
+        said = capsys.readouterr()
+        assert len(said.out.splitlines()) == 3 and "2 documents have no word of the model" in said.err
+    assert main(["fit", "corpus=npz", "corpus.path=new.npy", "loss=none", "hydra.run.dir=none"]) == 2
+    said = capsys.readouterr().err  # no option of another world
+    assert "new.npy: the corpus has no tokens: every one of its documents is empty\n" in said
 
 
 def test_topics_are_called_by_their_names(fitted, said, read_csv):
