@@ -376,7 +376,8 @@ def _unknown_choice(error: MissingConfigException) -> str:
     if group == "corpus" and (path := corpus_of(name)) is not None:
         return f"no corpus named {name!r}; a file is given as {path}"
     available = sorted(o for o in error.options if not o.startswith(hydra_source.PLUGIN))
-    return f"no {group} named {name!r}{registry.elsewhere(name)}{registry.suggestion(name, available)}"
+    elsewhere = registry.elsewhere(hydra_source.CONFIG_GROUPS.get(group, group), name)
+    return f"no {group} named {name!r}{elsewhere}{registry.suggestion(name, available)}"
 
 
 def _unknown_key(key: str, arguments: list[str], config_name: str) -> str:
