@@ -236,7 +236,7 @@ REFUSED = [
     (["run=."], ". is not a run folder: it has no config.yaml"),
     (["run=run"], "is done; with more sweeps than 8 it goes on (sweeps=...)"),
     (["run=run", "sweeps=8"], "is done; with more sweeps than 8"),
-    (["run=run", "sweeps=7"], "the run has done 8 sweeps already"),
+    (["run=run", "sweeps=7"], "has done 8 sweeps already; sweeps must be that or more, not 7"),
     (["run=run", "sweeps=no"], "sweeps must be a whole number"),
     (["run=run", "n_topics=4", "sweeps=9"], "n_topics cannot change when a run goes on; only sweeps, "),
     (["run=run", "loss.cost=4", "sweeps=9"], "loss.cost cannot change when a run goes on"),
