@@ -154,7 +154,8 @@ def resume(folder: Path, changes: DictConfig, given: list[str]) -> float | None:
     reached, wanted = earlier.sweeps_reached(folder), config.get("sweeps")
     if isinstance(wanted, int) and wanted < reached:  # before the corpus is read
         raise ValueError(
-            f"the run in {folder} has done {reached} sweeps already; sweeps must be that or more, not {wanted}"
+            f"the run in {folder} has done {reached} sweeps already; sweeps must be that or more, "
+            f"not {wanted}"
         )
     where = working_folder(folder)
     with contextlib.chdir(where) if where is not None else contextlib.nullcontext():

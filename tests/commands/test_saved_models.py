@@ -212,6 +212,46 @@ def test_mistakes(fitted, arguments, says, said):
     assert (fitted / "new.txt").read_text() == "orbit\n"
 
 
+def test_columns_are_called_as_in_the_run(at, write_documents, fast, read_csv, said):
+    write_documents(at / "docs.jsonl", n=4)
+    rows = [json.loads(line) for line in (at / "docs.jsonl").read_text().splitlines()]
+    for name, *columns in (
+        ("docs.csv", "nr", "body", "team"), ("new.csv", "nr", "body"), ("plain.csv", "id", "text", "label"),
+    ):  # fmt: skip
+        with open(name, "w", newline="") as file:
+            cells = [[row["id"], row["text"] + " 77 a", row["label"]][: len(columns)] for row in rows]
+            csv.writer(file, delimiter=";").writerows([columns, *cells])
+    with open("new.jsonl", "w") as file:
+        file.writelines(json.dumps({"nr": row["id"], "body": row["text"]}) + "\n" for row in rows)
+    own = [
+        "corpus.text=body",
+        "corpus.label=team",
+        "corpus.id=nr",
+        "corpus.delimiter=';'",
+        "corpus.pattern=blanks",
+    ]
+    fast = [a for a in fast if not a.startswith("corpus=")]
+    assert main(["fit", *fast, "corpus=csv", "corpus.path=docs.csv", *own, "hydra.run.dir=run"]) == 0
+    found = {}
+    said()
+    for name, *given in ("docs",), ("new",), ("plain",), ("docs", *own), ("docs", "corpus.pattern=letters"):
+        arguments = [f"corpus.path={name}.csv", f"out={name}{len(given)}.out", *given]
+        assert main(["predict", "model=run", "corpus=csv", *arguments]) == 0
+        assert ("read as the run's own documents were: corpus.text=body" in said()) == (own != given)
+        found[name, len(given)] = read_csv(f"{name}{len(given)}.out")
+    assert found["docs", 0] == found["docs", len(own)] == found["plain", 0]
+    assert found["docs", 0][0]["id"] == rows[0]["id"] and found["docs", 0][0]["true"] == rows[0]["label"]
+    assert found["docs", 0][0]["n_known"] == "14" != found["docs", 1][0]["n_known"]
+    assert found["new", 0] == [{k: v for k, v in row.items() if k != "true"} for row in found["docs", 0]]
+    said()
+    assert main(["predict", "model=run/model", "corpus=jsonl", "corpus.path=new.jsonl", "out=x"]) == 2
+    err = said()  # another format's fields have names of their own
+    assert "documents were: corpus.pattern=blanks corpus.stop_words=none" in err
+    assert "no field 'text'" in err
+    (at / "run" / "config.yaml").unlink()
+    assert main(["predict", "model=run", "corpus=csv", "corpus.path=docs.csv", *own, "out=x"]) == 0
+
+
 def test_evaluation_needs_responses(fitted, said):
     (fitted / "new.txt").write_text("orbit\n")
     assert main(["evaluate", "model=run", "corpus=lines", "corpus.path=new.txt"]) == 2
