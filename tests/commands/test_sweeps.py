@@ -206,7 +206,8 @@ def test_a_plugin_keeps_its_name_for_others(sweep):
 
 @pytest.mark.parametrize("choice", ["quiet", "disabled", "none"])
 def test_quiet(sweep, capsys, choice):
-    assert sweep("n_topics=2", f"hydra/job_logging={choice}", "hydra/hydra_logging=disabled") == 0
+    logging = [] if choice == "quiet" else ["hydra/hydra_logging=disabled"]
+    assert sweep("n_topics=2", f"hydra/job_logging={choice}", *logging) == 0
     out, err = capsys.readouterr()
     assert err == "" and out.startswith("all: ")
 
@@ -480,7 +481,7 @@ def test_jobs_of_submitit(at, write_documents, fast, read_csv):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_an_interrupted_sweep_of_joblib_keeps_checkpoints(at, write_documents, fast, read_csv, number, code):
     needs("hydra_joblib_launcher")
     write_documents(at / "d.jsonl")
@@ -488,7 +489,7 @@ def test_an_interrupted_sweep_of_joblib_keeps_checkpoints(at, write_documents, f
     command = [sys.executable, "-m", "plugsamp.cli", "fit", "-m", *arguments, "sweeps=1000000", "seed=0,1,2"]
     process = subprocess.Popen(
         [*command, "hydra.sweep.dir=sweep"], cwd=at, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-        text=True, start_new_session=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        text=True, start_new_session=True, preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
     )  # fmt: skip
     try:
         traces = [at / f"sweep/{n}/trace.csv" for n in range(2)]
