@@ -208,7 +208,7 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     @contextmanager
     def _told(self, sweeps: int, n_tokens: int):
-        """The observers of a fit: with `verbose` a bar on a terminal, and lines on standard error elsewhere."""
+        """The observers of a fit: with `verbose` a bar on a terminal, elsewhere lines on standard error."""
         if not self.verbose:
             yield ()
             return
