@@ -164,6 +164,7 @@ def test_where_a_run_goes_on_does_not_change_its_kernel(first, then, documents, 
         assert main(["resume", "run=run", "sweeps=10", "backend=serial"]) == 0
         metrics = json.loads((documents / "run/metrics.json").read_text())
         outcomes.append((metrics["kernel"], rows(documents / "run/trace.csv")))
+        assert capfd.readouterr().err.count(f"kernel: {metrics['kernel']}, chosen by auto\n") == 3
         shutil.rmtree(documents / "run")
     assert outcomes[0] == outcomes[1]
     assert ("partial" in outcomes[0][0]) is (first == "processes")
