@@ -138,7 +138,7 @@ class InProcesses(Work):
     def start(self, phases) -> None:
         self.phases = phases
         self._prepare()
-        log.info("%s", self)
+        log.info("%s", str(self))  # whoever keeps the line does not keep the workers
 
     def _prepare(self) -> None:
         """Have workers that know the chain."""
