@@ -155,7 +155,8 @@ def test_parameters_of_other_types(documents, estimator):
         ps.fit(ps.Corpus.from_counts(X), n_jobs="2")
 
 
-def test_progress_without_a_terminal_is_plain_lines(documents, capsys):
+def test_progress_without_a_terminal_is_plain_lines(documents, capsys, caplog):
+    caplog.set_level("WARNING", "plugsamp")  # whatever the log shows
     for more, begin in ({}, ["sweep 10/12", "sweep 12/12"]), ({"multiclass": "ovr"}, ["a: ", "b: ", "c: "]):
         model = SupervisedTopicClassifier(sweeps=12, verbose=True, **FAST, **more)
         model.fit(*documents)
