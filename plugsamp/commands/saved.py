@@ -96,6 +96,7 @@ def recall(config: DictConfig, given: Sequence[str]) -> tuple[DictConfig, tuple[
         option: was[option]
         for option in names
         if option in was
+        and option in defaults
         and f"corpus.{option}" not in said
         and node.get(option) == defaults[option].default != was[option]
     }
@@ -105,15 +106,22 @@ def recall(config: DictConfig, given: Sequence[str]) -> tuple[DictConfig, tuple[
     return OmegaConf.merge(node, found), tuple(found)
 
 
-def _corpus_of_run(model: Path) -> DictConfig | None:
+def _corpus_of_run(model: Path) -> dict | None:
     """How the documents of the run were read that a model comes from; None where there is no run."""
     if not (model / "model").is_dir() and model.name != "model":
         return None  # a file, or a folder that Python has saved
     try:
-        config = OmegaConf.load(run_folder(model) / CONFIG)
-        return config.corpus if OmegaConf.is_dict(config.corpus) else None
+        found = OmegaConf.to_container(OmegaConf.load(run_folder(model) / CONFIG).corpus, resolve=True)
     except Exception:  # missing, or damaged in whatever way
         return None
+    if not isinstance(found, dict):
+        return None
+    words = found.get("stop_words")
+    if isinstance(words, str) and words not in ("english", "none") and not Path(words).is_file():
+        from plugsamp.commands.resume import working_folder
+
+        found["stop_words"] = str(Path(working_folder(run_folder(model)) or "") / words)
+    return found
 
 
 def documents(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 
 import numpy as np
 import pytest
@@ -230,7 +231,9 @@ def test_columns_are_called_as_in_the_run(at, write_documents, fast, read_csv, s
         "corpus.delimiter=';'",
         "corpus.pattern=blanks",
     ]
-    fast = [a for a in fast if not a.startswith("corpus=")]
+    fast = [a for a in fast if not a.startswith(("corpus=", "corpus.stop"))]
+    (at / "stop.txt").write_text("orbit\n")
+    fast.append("corpus.stop_words=stop.txt")
     assert main(["fit", *fast, "corpus=csv", "corpus.path=docs.csv", *own, "hydra.run.dir=run"]) == 0
     found = {}
     said()
@@ -241,15 +244,22 @@ def test_columns_are_called_as_in_the_run(at, write_documents, fast, read_csv, s
         found[name, len(given)] = read_csv(f"{name}{len(given)}.out")
     assert found["docs", 0] == found["docs", len(own)] == found["plain", 0]
     assert found["docs", 0][0]["id"] == rows[0]["id"] and found["docs", 0][0]["true"] == rows[0]["label"]
-    assert found["docs", 0][0]["n_known"] == "14" != found["docs", 1][0]["n_known"]
+    known, of_letters = (int(found["docs", n][0]["n_known"]) for n in (0, 1))
+    assert known == of_letters + 2 < 14  # without 77 and a; and there are stop words
     assert found["new", 0] == [{k: v for k, v in row.items() if k != "true"} for row in found["docs", 0]]
     said()
     assert main(["predict", "model=run/model", "corpus=jsonl", "corpus.path=new.jsonl", "out=x"]) == 2
     err = said()  # another format's fields have names of their own
-    assert "documents were: corpus.pattern=blanks corpus.stop_words=none" in err
+    assert "documents were: corpus.pattern=blanks corpus.stop_words=stop.txt" in err
     assert "no field 'text'" in err
+    config = (at / "run" / "config.yaml").read_text()
     (at / "run" / "config.yaml").unlink()
     assert main(["predict", "model=run", "corpus=csv", "corpus.path=docs.csv", *own, "out=x"]) == 0
+    (at / "elsewhere").mkdir()
+    os.chdir(at / "elsewhere")  # a file of stop words is where the run was started
+    (at / "run" / "config.yaml").write_text(config)
+    assert main(["predict", "model=../run", "corpus=csv", "corpus.path=../docs.csv", "out=x"]) == 0
+    assert read_csv("x") == found["docs", 0]
 
 
 def test_evaluation_needs_responses(fitted, said):
