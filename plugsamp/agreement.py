@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 import numpy as np
 
-from plugsamp.convergence import mixing
+from plugsamp.convergence import LEAST, mixing
 
 #: Columns of the trace that no numbering of the topics changes.
 QUANTITIES = ("log_joint", "log_joint_words", "log_joint_responses", "loss")
@@ -26,7 +26,8 @@ def agreement(trace: Sequence[dict], burn_in: int) -> dict[str, dict[str, float]
     Returns
     -------
     dict
-        By quantity what `plugsamp.convergence.Mixing` holds; of a constant ``constant`` says so.
+        By quantity what `plugsamp.convergence.Mixing` holds; of a constant ``constant`` says so, and what
+        there is of draws that vary alone is None.
 
     Raises
     ------
@@ -42,11 +43,20 @@ def agreement(trace: Sequence[dict], burn_in: int) -> dict[str, dict[str, float]
     chains = list(by_chain.values())
     if not chains:
         raise ValueError(f"no sweep is after the burn-in of {burn_in}")
+    n_draws = min(map(len, chains))
+    if n_draws < LEAST:
+        raise ValueError(
+            f"of each chain {n_draws} sweep{'s' * (n_draws > 1)} after the burn-in of {burn_in}, and {LEAST} "
+            "or more are needed"
+        )
     found = {}
     for name in QUANTITIES:
         if chains[0][0].get(name) is None:
             continue
         draws = np.array([[row[name] for row in rows] for rows in chains], float)
         mixed = mixing(draws)
-        found[name] = asdict(mixed) | ({"constant": mixed.constant} if mixed.constant else {})
+        found[name] = asdict(mixed)
+        if mixed.constant:
+            found[name] = {key: None if value != value else value for key, value in found[name].items()}
+            found[name]["constant"] = mixed.constant
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -113,6 +113,9 @@ class Chain:
         How the weights are drawn (`plugsamp.weights`).
     weight_passes : int
         Passes of the coordinate update in a sweep.
+    choose : callable, optional
+        Says which kernel the given one stands for, of it, model, corpus, number of outputs and whether the
+        backend is parallel; by default its own `plugsamp.kernels.Kernel.chosen`.
 
     Raises
     ------
@@ -139,8 +142,9 @@ class Chain:
         init=None,
         weight_update: str = "auto",
         weight_passes: int = 1,
+        choose: Callable[..., Kernel] | None = None,
     ):
-        self.corpus, self.model, self.seed = corpus, model, whole("seed", seed)
+        self.corpus, self.model, self.seed = corpus, model, whole("seed", seed, most=None)
         check_update(weight_update, weight_passes)
         self.kernel = resolve("kernels", kernel)
         self.backend = resolve("backends", backend) if backend is not None else Serial()
@@ -159,8 +163,8 @@ class Chain:
             )
         self.coding = model.coding(corpus)
         n_outputs = self.coding.n_outputs
-        chosen = self.kernel.chosen(model, corpus, n_outputs, self.backend.parallel)
-        given, self.kernel = self.kernel, chosen
+        given, choose = self.kernel, choose or type(self.kernel).chosen
+        self.kernel = choose(given, model, corpus, n_outputs, self.backend.parallel)
         if self.kernel is not given:
             log.info("kernel: %r, chosen by %s", self.kernel, type(given).__name__.lower())
         if n_outputs and not self.kernel.responses:

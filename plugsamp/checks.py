@@ -15,9 +15,15 @@ from plugsamp.errors import InputError
 #: Of covariates and real responses: products of squares with costs and weights stay finite.
 LARGEST = 1e30
 
+#: Of whole numbers, where nothing else is said: compiled code holds them in 32 bits.
+MOST = 2**31 - 1
 
-def whole(name: str, value, least: int = 0, most: int | None = None) -> int:
-    """`value` as an int, where it is a whole number of any numeric type from `least` to `most`."""
+
+def whole(name: str, value, least: int = 0, most: int | None = MOST) -> int:
+    """`value` as an int, where it is a whole number of any numeric type from `least` to `most`.
+
+    Only what never is a C integer, such as a seed, has no largest value (None).
+    """
     # int() would take "3" and True, and refuses NaN and infinity in words of its own.
     is_whole = isinstance(value, numbers.Integral) or (
         isinstance(value, numbers.Real) and float(value).is_integer()
@@ -26,8 +32,9 @@ def whole(name: str, value, least: int = 0, most: int | None = None) -> int:
         raise ValueError(f"{name} must be a whole number, {least} or more, not {value!r}")
     value = int(value)
     if value < least or (most is not None and value > most):
-        limits = f"a whole number, {least} or more" if most is None else f"from {least:,} to {most:,}"
-        raise ValueError(f"{name} must be {limits}, not {value!r}")
+        plain = most is None or (most == MOST and value < least)  # a limit that nobody has come near
+        limits = f"a whole number, {least} or more" if plain else f"from {least:,} to {most:,}"
+        raise ValueError(f"{name} must be {limits}, not {shortened(value)}")
     return value
 
 

@@ -17,6 +17,9 @@ from scipy.optimize import linear_sum_assignment
 #: Names of quantities that have a topic's number.
 BY_TOPIC = ("eta", "phi", "theta", "zbar", "alpha")
 
+#: Draws of a chain, of which R-hat and effective ones can be told at the least.
+LEAST = 4
+
 #: Draws that differ by less than this part of the largest differ by rounding.
 ROUNDING = 1e-12
 
@@ -76,8 +79,8 @@ def mixing(draws) -> Mixing:
         Where ArviZ is not installed; the message says how to.
     """
     draws = np.atleast_2d(np.asarray(draws, dtype=float))
-    if draws.ndim != 2 or draws.shape[1] < 4:
-        raise ValueError(f"draws must be (chains, 4 or more draws), not of shape {draws.shape}")
+    if draws.ndim != 2 or draws.shape[1] < LEAST:
+        raise ValueError(f"draws must be (chains, {LEAST} or more draws), not of shape {draws.shape}")
     if not np.isfinite(draws).all():
         raise ValueError("draws hold a number that is not finite")
     statistics = _statistics()

@@ -29,6 +29,8 @@ from plugsamp.errors import InputError
 #: What a token costs while a chain runs: its word (4 bytes), its topic, and its place by word.
 BYTES_PER_TOKEN = 12
 
+NO_TOKENS = "the corpus has no tokens: every one of its documents is empty"
+
 
 class Corpus:
     """Documents as bags of words, with their responses and covariates. Immutable.
@@ -189,7 +191,9 @@ class Corpus:
         if n_documents == 0:
             raise InputError("the corpus has no documents")
         if require_tokens and bag.n_entries == 0:
-            raise InputError("the corpus has no tokens: every one of its documents is empty")
+            raise InputError(
+                NO_TOKENS, in_python="; documents to predict are taken with require_tokens=False"
+            )
         state = self.__dict__
         state["_bag"], state["offsets"] = bag, bag.offsets
         state["n_documents"], state["n_words"] = n_documents, n_words

@@ -13,14 +13,25 @@ class InputError(ValueError):
     file : path, optional
     line, column : int, optional
         From 1. The column is a position in characters, except where the message says otherwise.
+    in_python : str, optional
+        What would be right for a caller in Python alone, behind `what`: the command line leaves it out.
 
     Attributes
     ----------
-    what, file, line, column : as given, the file as str
+    what, file, line, column, in_python : as given, the file as str
     """
 
-    def __init__(self, what: str, *, file=None, line: int | None = None, column: int | None = None):
+    def __init__(
+        self,
+        what: str,
+        *,
+        file=None,
+        line: int | None = None,
+        column: int | None = None,
+        in_python: str = "",
+    ):
         self.what = what
+        self.in_python = in_python
         self.file = None if file is None else str(file)
         self.line = line
         self.column = column
@@ -28,14 +39,14 @@ class InputError(ValueError):
 
     def __reduce__(self):
         # Exceptions with keyword-only parts do not survive pickling by themselves (worker processes).
-        return (_again, (self.what, self.file, self.line, self.column))
+        return (_again, (self.what, self.file, self.line, self.column, self.in_python))
 
     def __str__(self) -> str:
-        return place(self.file, self.line, self.column) + self.what
+        return place(self.file, self.line, self.column) + self.what + self.in_python
 
 
-def _again(what, file, line, column):
-    return InputError(what, file=file, line=line, column=column)
+def _again(what, file, line, column, in_python):
+    return InputError(what, file=file, line=line, column=column, in_python=in_python)
 
 
 def place(file=None, line=None, column=None) -> str:

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from plugsamp.chain import Chain
@@ -20,7 +21,6 @@ from plugsamp.covariates.options import Covariates
 from plugsamp.ensembles import CHAINS, SCHEMES
 from plugsamp.inference import Predictor
 from plugsamp.model import Model
-from plugsamp.registry import resolve
 from plugsamp.running import Run
 from plugsamp.second_step import SecondStep
 from plugsamp.separate import SeparateFit, fit_separately
@@ -247,9 +247,6 @@ def fit(
             saved = recorder.load(identity)
         first = None if isinstance(init, Start) else init
         sampled = without_responses(model) if separate else model
-        if saved is not None:
-            kernel, backend = resolve("kernels", kernel), resolve("backends", backend or "serial")
-            kernel = kernel_again(kernel, saved[1], sampled, corpus, getattr(backend, "parallel", False))
         chain = Chain(
             corpus,
             sampled,
@@ -259,6 +256,7 @@ def fit(
             init=first if saved is None else saved[0]["z"],
             weight_update=weight_update,
             weight_passes=weight_passes,
+            choose=None if saved is None else partial(kernel_again, saved[1]),
         )
         stack.callback(chain.close)  # worker processes, if any
         run = Run(chain, proportions=separate)

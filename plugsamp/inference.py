@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from plugsamp.checks import names_of, whole
+from plugsamp.checks import MOST, names_of, whole
 from plugsamp.corpus import Corpus
 from plugsamp.covariates.encoder import Encoder
 from plugsamp.fold_in import BURN_IN, PASSES, RESTARTS, FoldIn
@@ -107,8 +107,8 @@ class Predictor:
             )
         self._check_parameters()
         for name in ("passes", "burn_in", "restarts", "seed"):
-            least = 1 if name == "restarts" else 0
-            object.__setattr__(self, name, whole(f"predictor: {name}", getattr(self, name), least))
+            least, most = int(name == "restarts"), None if name == "seed" else MOST
+            object.__setattr__(self, name, whole(f"predictor: {name}", getattr(self, name), least, most))
         # The first pass draws from expected counts, not from the chain, so it is never kept.
         if not 1 <= self.burn_in < self.passes:
             raise ValueError(

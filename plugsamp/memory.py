@@ -16,6 +16,15 @@ def available_bytes() -> int | None:
     return min(known) if known else None
 
 
+def in_words(n_bytes: float) -> str:
+    """An amount of memory in the unit that fits it: 83 MB, 1.2 GB."""
+    size, units = max(float(n_bytes), 0.0), ["bytes", "kB", "MB"]
+    while units and size >= 1000:
+        size /= 1024
+        units.pop(0)
+    return f"{size:.0f} {units[0]}" if units else f"{size:.1f} GB"
+
+
 def _machine() -> int | None:
     try:
         for line in Path("/proc/meminfo").read_text().splitlines():

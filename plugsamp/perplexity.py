@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from plugsamp.checks import whole
+from plugsamp.checks import MOST, whole
 from plugsamp.fold_in import Tokens
 from plugsamp.inference import Predictor
 from plugsamp.matching import warn_of_strangers
@@ -63,7 +63,7 @@ def document_completion(predictor, corpus, seed: int = 0) -> HeldOut:
     """
     fold_in = _fold_in(predictor)
     tokens = _tokens(predictor, corpus)
-    fitted = _half(tokens, fold_in.keys(tokens), whole("seed", seed))
+    fitted = _half(tokens, fold_in.keys(tokens), whole("seed", seed, most=None))
     parts = Tokens(tokens.words[fitted], _offsets(tokens, fitted), tokens.n_unknown)
     zbar, n_fitted = fold_in.zbar(parts), parts.lengths
     alpha = predictor.alpha
@@ -99,12 +99,14 @@ def left_to_right(predictor, corpus, particles: int = 20) -> HeldOut:
     from plugsamp.kernels import left_to_right as compiled
 
     fold_in = _fold_in(predictor)
+    # the counts of two sets of particles are numbered in 32 bits
+    particles = whole("particles", particles, 1, MOST // (2 * predictor.n_topics))
     tokens = _tokens(predictor, corpus)
     log_p = np.empty(len(tokens.lengths))
     phi = np.ascontiguousarray(predictor.phi.T)
     compiled.left_to_right(
         tokens.words, tokens.offsets, phi, predictor.alpha, fold_in.keys(tokens),
-        whole("particles", particles, 1), log_p,
+        particles, log_p,
     )  # fmt: skip
     return HeldOut(log_p, tokens.lengths, "left to right")
 

@@ -7,6 +7,8 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 
+from plugsamp.summary import one_line
+
 log = logging.getLogger(__name__)
 
 #: Without a terminal: a line after so many seconds or sweeps, whichever is first; of the latter so many.
@@ -23,10 +25,13 @@ class Progress:
     n_tokens : int
     terminal : bool, optional
         Whether to draw a bar; by default, whether standard error is a terminal.
+    say : callable, optional
+        Takes the lines that are due, where there is no bar; by default they are the log's.
     """
 
-    def __init__(self, sweeps: int, n_tokens: int, terminal: bool | None = None):
+    def __init__(self, sweeps: int, n_tokens: int, terminal: bool | None = None, say=None):
         self.sweeps = sweeps
+        self._say = say
         self._every = max(SWEEPS, -(-sweeps // LINES))
         self.n_tokens = n_tokens
         self.terminal = sys.stderr.isatty() if terminal is None else terminal
@@ -71,8 +76,11 @@ class Progress:
             self._bar.update(self._task, completed=self.done, what=what)
             due = False
         left = (now - self._start) / (self.done - self._before) * (self.sweeps - self.done)
-        level = logging.INFO if due else logging.DEBUG  # hydra.verbose=true has them all
-        log.log(level, "sweep %d/%d  %s  %s left", self.done, self.sweeps, what, duration(left))
+        line = f"sweep {self.done}/{self.sweeps}  {what}  {duration(left)} left"
+        if due and self._say is not None:
+            self._say(line)
+        else:
+            log.log(logging.INFO if due else logging.DEBUG, "%s", line)  # hydra.verbose=true has them all
         if due:
             self._last = now
 
@@ -86,10 +94,34 @@ class Progress:
     def describe(self, row: Mapping) -> str:
         """Speed so far, log joint and loss."""
         speed = self.n_tokens * self.done / max(self._seconds, 1e-9)
-        parts = [f"{quantity(speed)} tok/s", f"log joint {row['log_joint']:.6g}"]
-        if row.get("loss") is not None:
-            parts.append(f"loss {row['loss']:z.4g}")
-        return "  ".join(parts)
+        return f"{quantity(speed)} tok/s  {figures(row)}"
+
+
+def figures(row: Mapping) -> str:
+    """Log joint and loss of a row of the trace."""
+    parts = [f"log joint {row['log_joint']:.6g}"]
+    if row.get("loss") is not None:
+        parts.append(f"loss {row['loss']:z.4g}")
+    return "  ".join(parts)
+
+
+class Members:
+    """Takes the rows of several models, each of which comes when it is done, and says so of each.
+
+    Parameters
+    ----------
+    sweeps : int
+    say : callable
+        Takes a line.
+    """
+
+    def __init__(self, sweeps: int, say):
+        self.sweeps, self._say = sweeps, say
+
+    def __call__(self, row: Mapping) -> None:
+        if row["sweep"] == self.sweeps:
+            name = row.get("task", row.get("chain"))
+            self._say(f"{one_line(str(name))}: sweep {self.sweeps}  {figures(row)}")
 
 
 def _moved(before, now) -> list[tuple[logging.StreamHandler, object]]:

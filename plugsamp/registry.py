@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
 
+from plugsamp import copies
 from plugsamp.options import Option, check, describe, is_list_of
 
 #: What each group holds, for messages.
@@ -118,7 +119,7 @@ def origin(group: str, name: str) -> Plugin:
     if matches:
         which = " or ".join(str(p) for p in matches)
         raise RegistryError(f"{kind} {name!r} is registered by {len(matches)} packages; write {which}")
-    raise RegistryError(f"no {kind} named {name!r}{elsewhere(name)}{suggestion(name, names(group))}")
+    raise RegistryError(f"no {kind} named {name!r}{elsewhere(group, name)}{suggestion(name, names(group))}")
 
 
 def misplaced() -> list[tuple[str, str]]:
@@ -137,9 +138,18 @@ def misplaced() -> list[tuple[str, str]]:
     return sorted(found)
 
 
-def elsewhere(name: str) -> str:
-    """The part of a message about an unknown name that says in which wrong group it is registered."""
-    return "".join(f"; {said}" for entry, said in misplaced() if entry == name)
+def hidden(group: str | None = None, name: str | None = None) -> list[str]:
+    """What is said of copies of packages that do not count (`plugsamp.copies`), of all or of a name's."""
+    found = copies.hidden()
+    if group is not None:
+        found = [copy for copy in found if (group, name) in copy.entries]
+    return [copy.said(GROUPS) for copy in found]
+
+
+def elsewhere(group: str, name: str) -> str:
+    """The part of a message about an unknown name that says where else it is registered, without effect."""
+    found = [said for entry, said in misplaced() if entry == name]
+    return "".join(f"; {said}" for said in [*found, *hidden(group, name)])
 
 
 def load(group: str, name: str):
@@ -159,7 +169,7 @@ def load(group: str, name: str):
     except (Exception, SystemExit) as error:
         raise RegistryError(
             f"{GROUPS[group]} {name!r} of package {plugin.package} {plugin.version} cannot be loaded: "
-            f"{type(error).__name__}: {error}"
+            f"{type(error).__name__}: {error}{''.join(f'; {said}' for said in hidden(group, plugin.name))}"
         ) from error
     if not callable(target):
         raise RegistryError(f"{plugin.target} of package {plugin.package} is not a class")

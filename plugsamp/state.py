@@ -11,6 +11,7 @@ from scipy import sparse
 
 from plugsamp import topic_counts as _counts
 from plugsamp.backends.arena import Arena, file_of
+from plugsamp.memory import in_words
 from plugsamp.tally import tally
 
 log = logging.getLogger(__name__)
@@ -82,8 +83,8 @@ class State:
         cells = self.n_words * self.stride
         if 4 * cells > LARGE:
             log.info(
-                "%s words x %s topics: up to %.1f GB for counts%s; what is in use takes memory",
-                f"{self.n_words:,}", f"{self.n_topics:,}", 4 * cells / 2**30 * (2 if partial else 1),
+                "%s words x %s topics: up to %s for counts%s; what is in use takes memory",
+                f"{self.n_words:,}", f"{self.n_topics:,}", in_words(4 * cells * (2 if partial else 1)),
                 " and the topics" if partial else "",
             )  # fmt: skip
         self.z = arena.array("z", n_tokens, np.uint16)

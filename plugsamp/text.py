@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -58,6 +59,9 @@ class TextOptions:
     max_df: float = 1.0
     min_count: int = 1
     max_words: int = 0
+
+    #: Of readers (`plugsamp.readers.base.Reader`).
+    of_words: ClassVar[tuple[str, ...]] = ("lowercase", "pattern", "stop_words")
 
     def check_text_options(self) -> None:
         for name in ("min_df", "max_df", "min_count", "max_words"):

@@ -13,7 +13,7 @@ from plugsamp.checks import whole
 from plugsamp.columns import Columns
 from plugsamp.design import LANES, Design, no_columns
 from plugsamp.dispatch import load
-from plugsamp.memory import available_bytes
+from plugsamp.memory import available_bytes, in_words
 from plugsamp.precision import SMALLEST_PIVOT, Factor, WeightError, draw_orthogonal
 from plugsamp.priors.base import WeightPrior
 from plugsamp.random.draws import Purpose, stream
@@ -150,8 +150,8 @@ def _check_size(n_joint: int) -> None:
     wanted, free = 8 * GROUP * n_joint**2, available_bytes()
     if free is not None and wanted > free:
         raise ValueError(
-            f"weight_update: a joint draw of {n_joint:,} weights takes {wanted / 2**30:.1f} GB of memory, "
-            f'and {free / 2**30:.1f} GB are free; take "coordinate" or "auto"'
+            f"weight_update: a joint draw of {n_joint:,} weights takes {in_words(wanted)} of memory, "
+            f'and {in_words(free)} are free; take "coordinate" or "auto"'
         )
 
 

@@ -82,6 +82,14 @@ def test_agreement(corpus):
     assert all(one["r_hat"] > 0.9 and one["ess"] > 1 for one in found.values())
     with pytest.raises(ValueError, match="burn-in of 12"):
         agreement(fitted(corpus).trace, 12)
+    with pytest.raises(ValueError, match="of each chain 2 sweeps after the burn-in of 10, and 4 or more"):
+        agreement(fitted(corpus).trace, 10)
+    still = [
+        {"sweep": s, "chain": c, "log_joint": 1.0, "loss": (s * 7 + c) % 5} for c in (0, 1) for s in range(9)
+    ]
+    found = agreement(still, 0)  # strict JSON has no NaN to speak of
+    assert found["log_joint"]["constant"] == "constant" and found["log_joint"]["r_hat"] is None
+    assert "constant" not in found["loss"] and found["loss"]["r_hat"] > 0
     same = [{"sweep": s, "chain": c, "log_joint": float(s)} for c in "ab" for s in range(9)]
     with pytest.raises(ValueError, match="chains of one seed"):
         agreement(same, 0)
@@ -150,4 +158,4 @@ def test_the_command(tmp_path, monkeypatch, capsys):
     assert main(["predict", "model=run", *fast[2:], "part=test", "out=again.csv"]) == 0
     assert (tmp_path / "again.csv").read_bytes() == (tmp_path / "run" / "predictions.csv").read_bytes()
     assert main(["fit", *fast, "chains=2", "sweeps=3", "hydra.run.dir=short"]) == 0
-    assert "R-hat unknown" in capsys.readouterr().out
+    assert "R-hat unknown: of each chain 2 sweeps after the burn-in of 1, and 4" in capsys.readouterr().out

@@ -114,7 +114,10 @@ def test_what_is_no_matrix_of_counts_is_refused(matrix, message):
 def test_one_word_and_documents_without_tokens():
     corpus = Corpus.from_counts([[0], [3]])
     assert corpus.n_words == 1 and corpus.words.tolist() == [0, 0, 0]
-    empty = Corpus.from_counts(np.zeros((2, 3), dtype=int), require_tokens=False)
+    nothing = np.zeros((2, 3), dtype=int)
+    with pytest.raises(InputError, match="documents to predict are taken with require_tokens=False"):
+        Corpus.from_counts(nothing)
+    empty = Corpus.from_counts(nothing, require_tokens=False)
     assert empty.offsets.tolist() == [0, 0, 0]
 
 

@@ -113,8 +113,10 @@ def test_tables_without_tokens_name_their_file(tmp_path):
     from plugsamp.readers import SvmLight
 
     (tmp_path / "a.svm").write_text("1\n0\n")
-    with pytest.raises(InputError, match=r"a\.svm: the corpus has no tokens"):
-        SvmLight(path=str(tmp_path / "a.svm")).read()
+    reader = SvmLight(path=str(tmp_path / "a.svm"))
+    with pytest.raises(InputError, match=r"a\.svm: the corpus has no tokens.*read\(vocabulary=model"):
+        reader.read()
+    assert reader.read(vocabulary=("w1",)).train.n_documents == 2
 
 
 def test_little_that_unpacks_to_very_much_is_refused_before_memory_ends(tmp_path, monkeypatch):

@@ -11,6 +11,7 @@ import plugsamp as ps
 import plugsamp.errors
 from plugsamp.checks import whole
 from plugsamp.losses.coding import code_classes
+from plugsamp.perplexity import left_to_right
 
 NAN, INF = float("nan"), float("inf")
 X = np.array([[3, 0, 1], [0, 2, 2], [1, 1, 0], [0, 3, 1]])
@@ -31,8 +32,29 @@ def test_whole_numbers_of_any_type(value):
     assert whole("n", value) == 3 and type(whole("n", value)) is int
 
 
-def test_whole_numbers_have_no_size():
-    assert whole("seed", 2**2000) == 2**2000
+def test_a_seed_has_no_size(corpus):
+    assert whole("seed", 2**2000, most=None) == 2**2000
+    assert ps.Chain(corpus, ps.Model(2, loss="none"), seed=2**2000).seed == 2**2000
+
+
+@pytest.mark.parametrize("value", [2**31, 2**40, 10**5000], ids=["31", "40", "longer"])
+def test_what_no_c_integer_holds(corpus, value):
+    predictor = ps.fit(corpus, ps.Model(2, loss="hinge"), sweeps=2).predictor
+    for name, call in {
+        "batch": lambda: ps.kernels.FastLDA(batch=value),
+        "steps": lambda: ps.kernels.ComposedMH(steps=value),
+        "workers": lambda: ps.backends.Processes(workers=value),
+        "sweeps": lambda: ps.fit(corpus, sweeps=value),
+        "thin": lambda: ps.fit(corpus, thin=value),
+        "weight_passes": lambda: ps.Chain(corpus, ps.Model(2, loss="none"), weight_passes=value),
+        "passes": lambda: predictor.with_options(passes=value),
+        "restarts": lambda: predictor.with_options(restarts=value),
+        "particles": lambda: left_to_right(predictor, corpus, value // 4),
+    }.items():
+        with pytest.raises(
+            ValueError, match=rf"{name} must be from [01] to [\d,]+, not (a number of )?[\d.]+( bits)?$"
+        ):
+            call()
 
 
 @pytest.mark.parametrize("value", ["3", None, NAN, INF, -INF, 2.5, True, np.True_, [3], 1j, -1])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from importlib.metadata import entry_points
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 from plugsamp import registry
+from plugsamp.commands import plugins
 from plugsamp.losses.hinge import Hinge
 from plugsamp.options import check, shown
 from plugsamp.registry import RegistryError
@@ -119,7 +121,7 @@ def test_a_group_that_there_is_not(site, install):
     with pytest.raises(RegistryError) as caught:
         registry.resolve("losses", "astray")
     assert said in str(caught.value)
-    assert registry.elsewhere("hinge") == ""
+    assert registry.elsewhere("losses", "hinge") == ""
 
 
 def test_an_option_that_is_not_kept(student):
@@ -143,12 +145,35 @@ def test_two_packages_with_one_name(student, install):
     assert type(chosen).__module__ == "another_plugin"
 
 
-def test_a_second_copy_of_a_package_is_not_a_second_claim(student, tmp_path_factory, monkeypatch, install):
-    older = tmp_path_factory.mktemp("older")
-    install(older, "plugsamp-student", "old_plugin", "", {"losses": {"student_t": "Gone"}}, version="0.1")
-    monkeypatch.setattr(sys, "path", [*sys.path, str(older)])
+def test_a_second_copy_of_a_package_is_not_a_second_claim(
+    student, tmp_path_factory, monkeypatch, install, capsys
+):
+    older, same = tmp_path_factory.mktemp("older"), tmp_path_factory.mktemp("same")
+    names = {"losses": {"student_t": "Gone", "gone": "Gone"}}
+    install(older, "Plugsamp_Student", "old_plugin", "", names, version="0.1")
+    shutil.copytree(student, same, dirs_exist_ok=True)
+    path = sys.path
+    monkeypatch.setattr(sys, "path", [*path, str(same), str(older), str(older)])
     assert registry.origin("losses", "student_t").version == "1.0"
     assert registry.resolve("losses", "student_t").df == 4.0
+    said = (
+        f"package Plugsamp_Student 0.1 in {older} registers loss 'gone', loss 'student_t', and is hidden by "
+        f"plugsamp-student 1.0 in {student}, which comes first on the path; uninstall one of them"
+    )
+    assert registry.hidden() == registry.hidden("losses", "student_t") == [said]
+    assert registry.hidden("losses", "hinge") == []
+    with pytest.raises(RegistryError) as caught:
+        registry.resolve("losses", "gone")
+    assert said in str(caught.value)
+    assert plugins.main(["losses", "priors"]) == 1  # of greedy
+    assert capsys.readouterr().out.count(f"note: {said}\n") == 1
+    monkeypatch.setattr(sys, "path", [str(older), *path])  # where the older one is found, which fails
+    with pytest.raises(RegistryError) as caught:
+        registry.resolve("losses", "student_t")
+    found = str(caught.value)
+    assert "Plugsamp_Student 0.1 cannot be loaded" in found and f"plugsamp-student 1.0 in {student}" in found
+    assert plugins.main(["loss=student_t"]) == 1
+    assert f"is hidden by Plugsamp_Student 0.1 in {older}" in " ".join(capsys.readouterr().out.split())
 
 
 def test_an_unknown_name_lists_the_names_and_the_closest():

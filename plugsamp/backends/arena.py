@@ -7,6 +7,8 @@ from collections import Counter
 
 import numpy as np
 
+from plugsamp.memory import in_words
+
 #: Arrays begin at a cache line, so that no padded row straddles one more than it must.
 LINE = 64
 
@@ -121,9 +123,9 @@ class Arena:
         try:
             return aligned(shape, dtype)
         except MemoryError:
-            size = n_bytes(shape, dtype) / 2**30
+            size = in_words(n_bytes(shape, dtype))
             of = " x ".join(f"{n:,}" for n in np.atleast_1d(shape))
             raise MemoryError(
-                f"this process may not take the {size:.1f} GB of {name} ({of}): with fewer topics, "
+                f"this process may not take the {size} of {name} ({of}): with fewer topics, "
                 "or fewer words (min_df), a chain takes less"
             ) from None

@@ -140,9 +140,8 @@ class Crew:
             try:
                 ready = self._selector.select(None if told else SLOW)
             except KeyboardInterrupt as interrupt:
-                if (
-                    halt is None or interrupted or isinstance(interrupt, Interrupted)
-                ):  # which is of the second
+                second = interrupted or isinstance(interrupt, Interrupted)
+                if halt is None or second:
                     raise
                 halt()  # they will be idle before the interrupt goes on
                 interrupted = True

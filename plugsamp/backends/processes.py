@@ -77,9 +77,7 @@ class Processes(Backend):
             raise ValueError(f"collapsed must be auto, {' or '.join(SCHEMES)}, not {collapsed!r}")
         self.collapsed = collapsed
         if workers != "auto":
-            if whole("workers", workers, 1) > MOST:
-                raise ValueError(f"workers must be at most {MOST}, not {workers}")
-            workers = int(workers)
+            workers = whole("workers", workers, 1, MOST)
         self.workers = workers
         if folder is not None and not os.path.isdir(folder):
             raise ValueError(f"folder must be a folder that exists, not {folder!r}")
@@ -140,7 +138,7 @@ class InProcesses(Work):
     def start(self, phases) -> None:
         self.phases = phases
         self._prepare()
-        log.info("%s", self)
+        log.info("%s", str(self))  # whoever keeps the line does not keep the workers
 
     def _prepare(self) -> None:
         """Have workers that know the chain."""

@@ -20,7 +20,7 @@ import numpy as np
 
 from plugsamp.backends.arena import LINE, Arena, n_bytes
 from plugsamp.backends.pages import Mapping
-from plugsamp.memory import available_bytes
+from plugsamp.memory import available_bytes, in_words
 
 log = logging.getLogger(__name__)
 
@@ -152,8 +152,8 @@ class SharedArena(Arena):
                 return _in_memory(size)
             self.folder = Path(tempfile.gettempdir())
             log.warning(
-                "%.1f GB of memory are free, too little for the chain's arrays: the rest of them are kept in "
-                "files in %s (backend.folder names another)", self._left / 2**30, self.folder,
+                "%s of memory are free, too little for the chain's arrays: the rest of them are kept in "
+                "files in %s (backend.folder names another)", in_words(self._left), self.folder,
             )  # fmt: skip
         return _in_file(self.folder, size, touched)
 

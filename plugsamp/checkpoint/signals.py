@@ -4,10 +4,32 @@ from __future__ import annotations
 
 import signal
 import threading
+import time
+from dataclasses import dataclass, field
 
 from plugsamp.errors import Interrupted
 
 SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+
+
+#: Seconds in which a signal comes again that was sent once.
+AGAIN = 2.0
+
+
+@dataclass(frozen=True)
+class Sent:
+    """A signal that has come.
+
+    All but Ctrl-C may come more than once: a terminal that is closed and its shell both send SIGHUP, a
+    scheduler that ends all processes sends SIGTERM to those to whom a sweep passes it on.
+    """
+
+    number: int
+    at: float = field(default_factory=time.monotonic)
+
+    def again(self, number: int) -> bool:
+        """Whether a signal is this one still."""
+        return number == self.number != signal.SIGINT and time.monotonic() - self.at < AGAIN
 
 
 class Stop:
@@ -27,6 +49,7 @@ class Stop:
         self.requested: int | None = None
         self.patient = False
         self._before: dict = {}
+        self._first: Sent | None = None
 
     def __enter__(self) -> Stop:
         if threading.current_thread() is threading.main_thread():
@@ -37,7 +60,9 @@ class Stop:
 
     def _take(self, number, frame) -> None:
         if self.patient and self.requested is None:
-            self.requested = number
+            self.requested, self._first = number, Sent(number)
+            return
+        if self._first is not None and self._first.again(number):
             return
         raise Interrupted("interrupted", number)
 

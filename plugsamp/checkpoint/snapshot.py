@@ -28,8 +28,10 @@ def capture_chain(chain) -> tuple[dict[str, np.ndarray], dict]:
     return arrays, content
 
 
-def kernel_again(kernel, content, model, corpus, parallel: bool):
+def kernel_again(content, kernel, model, corpus, n_outputs: int, parallel: bool):
     """The kernel of the captured chain: what a kernel stands for (auto) may depend on where a chain runs.
+
+    With the captured `content` given, it is what a `Chain` takes as ``choose``.
 
     Raises
     ------
@@ -37,7 +39,6 @@ def kernel_again(kernel, content, model, corpus, parallel: bool):
         It stands for neither on this backend nor on any other: it did in another version.
     """
     saved = content.get("kernel")  # checkpoints of older versions have none
-    n_outputs = model.coding(corpus).n_outputs
     chosen = [kernel.chosen(model, corpus, n_outputs, where) for where in (parallel, not parallel)]
     if saved is None:
         return chosen[0]

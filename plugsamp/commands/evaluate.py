@@ -49,7 +49,7 @@ def task(config: DictConfig) -> float | None:
     with contextlib.chdir(HydraConfig.get().runtime.cwd), warnings_to(log):
         files = {} if settings.out is None else _files(settings.out, settings.overwrite)
         predictor = saved.load(settings.model, passes, settings.seed)
-        parts = saved.documents(config, predictor, settings.part, need_responses=True)
+        parts = saved.documents(config, predictor, settings.part, True, HydraConfig.get().overrides.task)
         supervised = predictor.coding.task != "none"
         measures, main, tables = {}, None, {}
         for name, corpus in parts.items():

@@ -6,6 +6,7 @@ import contextlib
 import re
 import shutil
 import traceback
+from importlib.util import find_spec
 from pathlib import Path
 
 from plugsamp import registry
@@ -25,7 +26,36 @@ def of_plugin(error: BaseException) -> str | None:
         if name.partition(".")[0] in packages - {"plugsamp"}:
             return "".join(traceback.format_exception(type(error), error, trace, chain=False)).rstrip()
         trace = trace.tb_next
+    return _of_worker(error, packages - {"plugsamp"})
+
+
+#: What the traceback of a worker process begins with, which comes as text, the cause of the error.
+_HEAD = "Traceback (most recent call last):\n"
+
+
+def _of_worker(error: BaseException, packages: set[str]) -> str | None:
+    """The same where the plugin was running in another process, ours or one of joblib's."""
+    _, found, last = str(error.__cause__).rstrip('"\n').rpartition(_HEAD)
+    if not found:
+        return None
+    homes = [home for package in packages for home in _homes(package)]
+    frames = re.split(r"^(?=  File \")", last, flags=re.MULTILINE)
+    for i, frame in enumerate(frames):
+        file = re.match(r'  File "([^"]+)"', frame)
+        if file and any(Path(file[1]).is_relative_to(home) for home in homes):
+            return (_HEAD + "".join(frames[i:])).rstrip()
     return None
+
+
+def _homes(package: str) -> list[str]:
+    """The file of a module, or the folders of a package."""
+    try:
+        spec = find_spec(package)
+    except (ImportError, ValueError):
+        return []
+    if spec is None:
+        return []
+    return list(spec.submodule_search_locations or filter(None, [spec.origin]))
 
 
 def _below(entry: Path):

@@ -295,7 +295,19 @@ def explain(error: BaseException, arguments: list[str], config_name: str) -> str
             )
         cause = f": {error.__cause__}" if isinstance(error.__cause__, OmegaConfBaseException) else ""
         return f"{error}{_first_line(cause)}" if str(error) else str(error.__cause__)
-    return message_of(error)
+    return _no_folder(error, arguments) or message_of(error)
+
+
+def _no_folder(error: BaseException, arguments: list[str]) -> str | None:
+    """What to say where the folder of a run or sweep, or one that it is to be in, cannot be made."""
+    if not isinstance(error, OSError) or not isinstance(error.filename, str):
+        return None
+    for argument in arguments:
+        named = re.fullmatch(r"\+{0,2}(hydra\.(?:run|sweep)\.dir)=(.*)", argument)
+        folder = Path(named[2].strip("'\"")) if named else None
+        if folder is not None and Path(error.filename) in (folder, *folder.parents) and not folder.is_dir():
+            return f"{named[1]}={folder}: this folder cannot be made ({error.filename}: {error.strerror})"
+    return None
 
 
 def message_of(error: BaseException) -> str:
@@ -364,7 +376,8 @@ def _unknown_choice(error: MissingConfigException) -> str:
     if group == "corpus" and (path := corpus_of(name)) is not None:
         return f"no corpus named {name!r}; a file is given as {path}"
     available = sorted(o for o in error.options if not o.startswith(hydra_source.PLUGIN))
-    return f"no {group} named {name!r}{registry.elsewhere(name)}{registry.suggestion(name, available)}"
+    elsewhere = registry.elsewhere(hydra_source.CONFIG_GROUPS.get(group, group), name)
+    return f"no {group} named {name!r}{elsewhere}{registry.suggestion(name, available)}"
 
 
 def _unknown_key(key: str, arguments: list[str], config_name: str) -> str:

@@ -59,13 +59,19 @@ def main(arguments: list[str]) -> int:
             return 2
         print("\n" * (i > 0), end="")
         broken += not _describe(plugin)
+        if not listed:
+            _note(registry.hidden(kind, plugin.name))
     for group in listed:
         broken += _list(group)
-    for _, said in registry.misplaced() if listed else ():
-        print(f"note: {said}")
+    if listed:
+        _note([*(said for _, said in registry.misplaced()), *registry.hidden()])
     if broken:
         print(f"{broken} broken", file=sys.stderr)
     return 1 if broken else 0
+
+
+def _note(said: list[str]) -> None:
+    print("".join(f"note: {one}\n" for one in said), end="")
 
 
 def _list(group: str) -> int:

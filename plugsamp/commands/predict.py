@@ -46,7 +46,7 @@ def task(config: DictConfig) -> None:
     with contextlib.chdir(HydraConfig.get().runtime.cwd), warnings_to(log):
         out = None if settings.out == "-" else target("out", settings.out, settings.overwrite)
         predictor = saved.load(settings.model, passes, settings.seed)
-        parts = saved.documents(config, predictor, settings.part, need_responses=False)
+        parts = saved.documents(config, predictor, settings.part, False, HydraConfig.get().overrides.task)
         topics = naming(predictor)
         named = _topic_names(settings, topics) if settings.proportions else {}
         columns, rows, blind, empty, unknown = None, [], 0, 0, 0

@@ -151,6 +151,12 @@ def resume(folder: Path, changes: DictConfig, given: list[str]) -> float | None:
     done = _sweeps_done(folder)
     if done is not None and done == config.get("sweeps"):
         raise ValueError(f"the run in {folder} is done; with more sweeps than {done} it goes on (sweeps=...)")
+    reached, wanted = earlier.sweeps_reached(folder), config.get("sweeps")
+    if isinstance(wanted, int) and wanted < reached:  # before the corpus is read
+        raise ValueError(
+            f"the run in {folder} has done {reached} sweeps already; sweeps must be that or more, "
+            f"not {wanted}"
+        )
     where = working_folder(folder)
     with contextlib.chdir(where) if where is not None else contextlib.nullcontext():
         return fit.run(config, folder, resume=True)

@@ -64,20 +64,19 @@ def check(settings, chosen: Mapping) -> Model:
     """
     kept_sweeps(settings.sweeps, settings.burn_in, settings.thin)
     if settings.seed is not None:
-        whole("seed", settings.seed)
+        whole("seed", settings.seed, most=None)
     check_update(settings.weight_update, settings.weight_passes)
     check_scheme(settings.supervised, settings.multiclass, settings.chains)
     if settings.supervised != "two_step" and settings.second_step != SecondStep():
         raise ValueError("options of second_step are for supervised=two_step, which is not chosen")
-    if settings.top_words < 1:
-        raise ValueError(f"top_words must be 1 or more, not {settings.top_words}")
+    whole("top_words", settings.top_words, 1)
+    whole("predict.passes", settings.predict.passes)
+    whole("predict.restarts", settings.predict.restarts, 1)
     if not 1 <= settings.predict.burn_in < settings.predict.passes:
         raise ValueError(
             f"predict.burn_in must be 1 or more and below predict.passes={settings.predict.passes}, "
             f"not {settings.predict.burn_in}"
         )
-    if settings.predict.restarts < 1:
-        raise ValueError(f"predict.restarts must be 1 or more, not {settings.predict.restarts}")
     if settings.netcdf:
         if settings.multiclass != "multitask":
             raise ValueError(

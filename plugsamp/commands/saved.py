@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from plugsamp import hydra_source
+from omegaconf import DictConfig, OmegaConf
+
+from plugsamp import hydra_source, options, registry
 from plugsamp.commands.settings import checked
+from plugsamp.commands.wording import typed
 from plugsamp.corpus import Corpus
 from plugsamp.errors import InputError
 from plugsamp.matching import SEVERAL, responses_for
 from plugsamp.models import load_model
 from plugsamp.readers.base import Wanted
+from plugsamp.runfolder import CONFIG
 
 log = logging.getLogger(__name__)
 
@@ -61,8 +66,77 @@ def wanted(predictor, need_responses: bool) -> Wanted:
     return Wanted(responses, numeric, tuple(part.column for part in encoder.categorical))
 
 
-def documents(config, predictor, part: str, need_responses: bool) -> dict[str, Corpus]:
+def recall(config: DictConfig, given: Sequence[str]) -> tuple[DictConfig, tuple[str, ...]]:
+    """The corpus of a configuration, read as that of the model's run was where nothing else is said.
+
+    Parameters
+    ----------
+    config : DictConfig
+        With ``model`` and ``corpus``.
+    given : sequence of str
+        The options as they were given.
+
+    Returns
+    -------
+    DictConfig, tuple of str
+        Of the corpus; and the options that are the run's.
+    """
+    node = config.get("corpus")
+    name = None if node is None else node.get("name")
+    was = _corpus_of_run(Path(config.model))
+    if not isinstance(name, str) or was is None:
+        return node, ()
+    reader = registry.load("readers", name)
+    defaults = registry.options("readers", name)
+    names = getattr(reader, "of_words", ())
+    if was.get("name") == name:
+        names = (*getattr(reader, "of_layout", ()), *names)
+    said = {one.partition("=")[0].lstrip("+~") for one in given}
+    found = {
+        option: was[option]
+        for option in names
+        if option in was
+        and option in defaults
+        and f"corpus.{option}" not in said
+        and node.get(option) == defaults[option].default != was[option]
+    }
+    if found:
+        shown = " ".join(typed(f"corpus.{option}", options.shown(value)) for option, value in found.items())
+        log.info("read as the run's own documents were: %s", shown)
+    return OmegaConf.merge(node, found), tuple(found)
+
+
+def _corpus_of_run(model: Path) -> dict | None:
+    """How the documents of the run were read that a model comes from; None where there is no run."""
+    if not (model / "model").is_dir() and model.name != "model":
+        return None  # a file, or a folder that Python has saved
+    try:
+        found = OmegaConf.to_container(OmegaConf.load(run_folder(model) / CONFIG).corpus, resolve=True)
+    except Exception:  # missing, or damaged in whatever way
+        return None
+    if not isinstance(found, dict):
+        return None
+    words = found.get("stop_words")
+    if isinstance(words, str) and words not in ("english", "none") and not Path(words).is_file():
+        from plugsamp.commands.resume import working_folder
+
+        found["stop_words"] = str(Path(working_folder(run_folder(model)) or "") / words)
+    return found
+
+
+def documents(
+    config: DictConfig, predictor, part: str, need_responses: bool, given: Sequence[str] = ()
+) -> dict[str, Corpus]:
     """The documents of the corpus that a configuration names, in the model's vocabulary.
+
+    Parameters
+    ----------
+    config : DictConfig
+    predictor
+    part : {"auto", "all", "train", "test"}
+    need_responses : bool
+    given : sequence of str
+        The options as they were given: the others are the run's own (`recall`).
 
     Returns
     -------
@@ -76,8 +150,10 @@ def documents(config, predictor, part: str, need_responses: bool) -> dict[str, C
     """
     if part not in ("auto", "all", "train", "test"):
         raise ValueError(f"part must be auto, all, train or test, not {part!r}")
-    reader = hydra_source.object_of("corpus", config.get("corpus"))
-    split = reader.for_model(wanted(predictor, need_responses)).read(vocabulary=predictor.vocabulary)
+    node, recalled = recall(config, given)
+    reader = hydra_source.object_of("corpus", node)
+    told = replace(wanted(predictor, need_responses), recalled=recalled)
+    split = reader.for_model(told).read(vocabulary=predictor.vocabulary)
     if split.test is None:
         if part in ("train", "test"):
             raise ValueError(f"part={part}, and the corpus is not divided; part=all takes all documents")

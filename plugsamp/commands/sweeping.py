@@ -25,6 +25,7 @@ from hydra.core.plugins import Plugins
 from omegaconf import DictConfig, OmegaConf
 
 from plugsamp import cores
+from plugsamp.checkpoint.signals import SIGNALS, Sent
 from plugsamp.errors import Interrupted
 from plugsamp.runfolder import CONFIG, holds_run, write_json
 from plugsamp.sweeps import metric as metrics_by_name
@@ -117,35 +118,46 @@ class Sweep:
     def patient(self, tell: Callable[[str], None]):
         """While inside, a signal that ends the sweep lets joblib's jobs write their checkpoints first.
 
-        Ctrl-C reaches them as well as this process, whose launcher would kill them at once; SIGTERM is passed
-        on. A second one is not waited for.
+        Ctrl-C reaches them as well as this process, whose launcher would kill them at once; other signals are
+        passed on. A second one is not waited for.
         """
         if threading.current_thread() is not threading.main_thread():
             yield
             return
 
         def ended(number, frame):
-            for one, handler in before.items():
-                signal.signal(one, handler)
+            first = Sent(number)
+
+            def again(number, frame):
+                if not first.again(number):
+                    restore()
+                    signal.raise_signal(number)
+
+            for one in taken:
+                signal.signal(one, again)
             if self.joblib and self.folder is not None:
                 tell("the runs write their checkpoints; once more ends them at once")
                 self._await_end(number)
             raise Interrupted("interrupted", number)
 
-        before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-        for number, handler in before.items():
-            if handler in (signal.default_int_handler, signal.SIG_DFL):
-                signal.signal(number, ended)
+        def restore():
+            for number, handler in taken.items():
+                signal.signal(number, handler)
+
+        before = {number: signal.getsignal(number) for number in SIGNALS}
+        ours = (signal.default_int_handler, signal.SIG_DFL)
+        taken = {number: handler for number, handler in before.items() if handler in ours}
+        for number in taken:
+            signal.signal(number, ended)
         try:
             yield
         finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
+            restore()
 
     def _await_end(self, number: int) -> None:
         """Wait until the jobs that run now have ended, or for as long as a sweep may take."""
         running = [job for job in jobs_of(Path(self.folder)) if job.status == RUNNING]
-        if number == signal.SIGTERM:
+        if number != signal.SIGINT:
             for job in running:
                 with contextlib.suppress(OSError, KeyError, TypeError):
                     os.kill(job.record["process"], number)

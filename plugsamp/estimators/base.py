@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import numbers
+import sys
 import warnings
 from contextlib import contextmanager
 
@@ -189,13 +190,8 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         seed = self._seed()
         options = {"seed": seed, "sweeps": sweeps, "checkpoint": memory, "resume": goes_on, **more}
         try:
-            if self.verbose:
-                from plugsamp.progress import Progress
-
-                with Progress(sweeps, corpus.n_tokens) as progress:
-                    result = self._run(corpus, model, observers=(progress,), **options)
-            else:
-                result = self._run(corpus, model, **options)
+            with self._told(sweeps, corpus.n_tokens) as observers:
+                result = self._run(corpus, model, observers=observers, **options)
         except StorageError as error:
             raise ValueError(
                 f"warm_start=True goes on with the same documents and the same model, and {error}; "
@@ -209,6 +205,24 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self.components_ = members[0].phi if len(members) == 1 else np.stack([m.phi for m in members])
         self._n_features_out = self.n_topics
         return self
+
+    @contextmanager
+    def _told(self, sweeps: int, n_tokens: int):
+        """The observers of a fit: with `verbose` a bar on a terminal, elsewhere lines on standard error."""
+        if not self.verbose:
+            yield ()
+            return
+        whole("sweeps", sweeps, 1)
+        from plugsamp.progress import Members, Progress
+
+        def say(line: str) -> None:  # whatever the log may show
+            print(line, file=sys.stderr, flush=True)
+
+        if getattr(self, "multiclass", "multitask") != "multitask":
+            yield (Members(sweeps, say),)
+            return
+        with Progress(sweeps, n_tokens, say=say) as progress:
+            yield (progress,)
 
     def _run(self, corpus, model, **options):
         kernel, jobs = self._where()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils import _safe_indexing, indexable
+from sklearn.metrics import accuracy_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d
@@ -68,7 +68,7 @@ class SupervisedTopicClassifier(ClassifierMixin, TopicEstimator):
         as of GridSearchCV(n_jobs=2), it is 1.
     random_state : int, RandomState or None
     verbose : bool
-        Show progress.
+        Show progress: a bar on a terminal, and elsewhere a line now and then on standard error.
 
     Attributes
     ----------
@@ -229,8 +229,9 @@ class SupervisedTopicClassifier(ClassifierMixin, TopicEstimator):
             if not len(rows):
                 raise ValueError("y has no document to score: of each a label is missing")
             check_consistent_length(X, y, sample_weight)
-            X, y = _safe_indexing(indexable(X)[0], rows), np.array(y[rows].tolist())
+            known = np.array(y[rows].tolist())
             sample_weight = None if sample_weight is None else np.asarray(sample_weight)[rows]
+            return float(accuracy_score(known, self.predict(X)[rows], sample_weight=sample_weight))
         return super().score(X, y, sample_weight)
 
     def decision_function(self, X) -> np.ndarray:

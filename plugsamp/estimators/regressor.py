@@ -53,7 +53,7 @@ class SupervisedTopicRegressor(RegressorMixin, TopicEstimator):
         as of GridSearchCV(n_jobs=2), it is 1.
     random_state : int, RandomState or None
     verbose : bool
-        Show progress.
+        Show progress: a bar on a terminal, and elsewhere a line now and then on standard error.
 
     Attributes
     ----------

@@ -78,7 +78,11 @@ cdef inline uint32_t bits(Stream* s) noexcept nogil:
 
 
 cdef inline float uniform(Stream* s) noexcept nogil:
-    """A float in (0, 1): 24 bits, never 0 or 1."""
+    """A float in (0, 1], of 24 bits; the least is 2^-25.
+
+    From 1/2 on its half step is rounded to even, so that it has 23 bits there, and is 1 with probability
+    2^-24: take it as the end of an interval, and clamp what is looked up with it.
+    """
     return (<float><int32_t>(bits(s) >> 8) + <float>0.5) * <float>(1.0 / 16777216.0)
 
 
@@ -88,7 +92,7 @@ cdef inline uint32_t below(Stream* s, uint32_t n) noexcept nogil:
 
 
 cdef inline double uniform53(Stream* s) noexcept nogil:
-    """A double in (0, 1): 53 bits."""
+    """A double in (0, 1], of 53 bits; the least is 2^-54, and it is 1 with probability 2^-53 (as `uniform`)."""
     cdef uint64_t high = bits(s)
     cdef uint64_t low = bits(s)
     return (<double>((high << 21) ^ (low >> 11)) + 0.5) * (1.0 / 9007199254740992.0)

@@ -13,9 +13,9 @@ import copy
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
-from plugsamp.corpus import Corpus
+from plugsamp.corpus import NO_TOKENS, Corpus
 from plugsamp.errors import InputError
 from plugsamp.split import seeded_split
 
@@ -37,11 +37,15 @@ class Wanted:
         What its loss takes. "none" means that no document needs a response.
     numeric, categorical : tuple of str
         Columns of which covariates are made.
+    recalled : tuple of str
+        Options of the reader that are those of the documents a model was fitted to, and were not given for
+        these: fields of such a name need not be there.
     """
 
     responses: str = "any"
     numeric: tuple[str, ...] = ()
     categorical: tuple[str, ...] = ()
+    recalled: tuple[str, ...] = ()
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -55,6 +59,10 @@ class Reader(ABC):
     wanted = Wanted()
     #: Whether documents of this format have columns beside their text.
     has_columns = False
+    #: Options that new documents for a model share with those it was fitted to, where nothing else is said:
+    #: those in any format, and in the same one.
+    of_words: ClassVar[tuple[str, ...]] = ()
+    of_layout: ClassVar[tuple[str, ...]] = ()
 
     def for_model(self, wanted: Wanted) -> Reader:
         """This reader, told what a model asks of the documents.
@@ -160,6 +168,16 @@ class TestFile:
     """
 
     test_path: str | None = None
+
+
+#: What Python callers are told who read documents without a word.
+TO_PREDICT = "; documents to predict are read with the model's words: read(vocabulary=model.vocabulary)"
+
+
+def check_tokens(corpus: Corpus, path) -> None:
+    """Refuse a corpus to train on in which no document has a word."""
+    if not corpus.n_tokens:
+        raise InputError(NO_TOKENS, file=path, in_python=TO_PREDICT)
 
 
 def check_only(only, labels, file=None) -> None:

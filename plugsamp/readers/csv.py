@@ -9,10 +9,11 @@ import sys
 import threading
 import warnings
 from dataclasses import dataclass
+from typing import ClassVar
 
 from plugsamp.errors import InputError, InputWarning
 from plugsamp.readers.base import TestFile
-from plugsamp.readers.fields import FieldOptions
+from plugsamp.readers.fields import NAMES, FieldOptions
 from plugsamp.readers.files import read_text
 from plugsamp.readers.records import Records, TextReader, unique_ids
 
@@ -49,6 +50,8 @@ class Table(FieldOptions, TestFile, TextReader):
     missing_as: list[str] | None = None
     encoding: str = "utf-8"
 
+    of_layout: ClassVar[tuple[str, ...]] = (*NAMES, "delimiter", "header", "label_delimiter")
+
     def records(self, path: str) -> Records:
         lines, rows = self._rows(path)
         if self.header and rows:
@@ -60,6 +63,9 @@ class Table(FieldOptions, TestFile, TextReader):
             names = [str(i) for i in range(1, (len(rows[0]) if rows else 0) + 1)]
         if not rows:
             raise InputError("there are no documents in this file", file=path)
+        return self.settled(names)._records(path, names, lines, rows)
+
+    def _records(self, path: str, names, lines, rows) -> Records:
         if len(names) == 1 and self.text not in names:
             other = next((d for d in ";\t|," if d in names[0]), None)
             if other is not None:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from dataclasses import dataclass
+from typing import ClassVar, Self
 
 from plugsamp.checks import number_of
 from plugsamp.errors import InputError
 from plugsamp.readers.base import Wanted
+
+#: Options that are names of fields.
+NAMES = ("text", "label", "labels", "y", "id")
 
 
 @dataclass(kw_only=True)
@@ -56,6 +61,8 @@ class FieldOptions:
     #: Of readers (`plugsamp.readers.base.Reader`).
     has_columns = True
     wanted = Wanted()
+    field_names: ClassVar[tuple[str, ...]] = NAMES
+    of_layout: ClassVar[tuple[str, ...]] = NAMES
 
     def __post_init__(self):
         # Fields and values may look like numbers (fold=9), which configs read as such.
@@ -71,6 +78,23 @@ class FieldOptions:
                 setattr(self, name, [str(value)] if name == "fields" else str(value))
         if not self.y:
             raise InputError("y= names no field; leave it out where there is no real response")
+
+    def settled(self, fields) -> Self:
+        """This reader for a file with these fields: of the names that were recalled, those it has.
+
+        The others are what they are by default.
+        """
+        lacking = {
+            name: default.default
+            for name, default in self.__dataclass_fields__.items()
+            if name in self.field_names and name in self.wanted.recalled
+            and not set(_listed(getattr(self, name))) <= set(fields)
+        }  # fmt: skip
+        if not lacking:
+            return self
+        told = copy.copy(self)
+        vars(told).update(lacking)
+        return told
 
     @property
     def columns(self) -> list[str]:

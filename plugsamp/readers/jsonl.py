@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from typing import ClassVar
 
 from plugsamp.checks import check_text
 from plugsamp.counts import LIMIT
 from plugsamp.errors import InputError
 from plugsamp.readers.base import TestFile
-from plugsamp.readers.fields import FieldOptions
+from plugsamp.readers.fields import NAMES, FieldOptions
 from plugsamp.readers.files import read_lines
 from plugsamp.readers.records import Records, TextReader, unique_ids
 
@@ -35,6 +36,9 @@ class JsonLines(FieldOptions, TestFile, TextReader):
     counts: str = "counts"
     encoding: str = "utf-8"
 
+    field_names: ClassVar[tuple[str, ...]] = (*NAMES, "tokens", "counts")
+    of_layout: ClassVar[tuple[str, ...]] = field_names
+
     def records(self, path: str) -> Records:
         kind = None
         contents, ids, lines, responses, tests, weights = [], [], [], [], [], []
@@ -48,15 +52,16 @@ class JsonLines(FieldOptions, TestFile, TextReader):
             at = _Place(path, line)
             document = at.parse(source)
             if kind is None:
-                kind, content = self._content(document, at)
+                settled = self.settled(document)
+                kind, content = settled._content(document, at)
                 first_fields = list(document)
-                response, response_fields = self.choose_response(document, path, line)
+                response, response_fields = settled.choose_response(document, path, line)
                 split_field = self.choose_split(document, path, line)
             if content not in document:
                 at.refuse(f"there is no field {content!r}; fields are {', '.join(document)}")
             contents.append(READ[kind](document[content], content, at))
             lines.append(line)
-            ids.append(at.id(document.get(self.id, line)))
+            ids.append(at.id(document.get(settled.id, line)))
             if split_field:
                 self.need(split_field, document, path, line, "split")
                 tests.append(self.is_test(document[split_field], path, line))

@@ -11,7 +11,7 @@ import numpy as np
 
 from plugsamp.corpus import Corpus
 from plugsamp.errors import InputError
-from plugsamp.readers.base import Reader, Split, SplitOptions, TestFile
+from plugsamp.readers.base import Reader, Split, SplitOptions, TestFile, check_tokens
 from plugsamp.readers.files import read_lines, read_names
 from plugsamp.readers.numbers import COUNT
 
@@ -58,14 +58,16 @@ class MatrixReader(TestFile, SplitOptions, Reader):
     def read(self, vocabulary: Sequence[str] | None = None) -> Split:
         self.check_split_options()
         words = None if self.vocabulary_path is None else read_names(self.vocabulary_path)
-        train = self._corpus(self.path, self.labels_path, words, vocabulary, vocabulary is None)
+        train = self._corpus(self.path, self.labels_path, words, vocabulary)
+        if vocabulary is None:
+            check_tokens(train, self.path)
         test = None
         if self.test_path is not None:
             vocabulary = train.vocabulary if vocabulary is None else vocabulary
-            test = self._corpus(self.test_path, self.test_labels_path, words, vocabulary, False)
+            test = self._corpus(self.test_path, self.test_labels_path, words, vocabulary)
         return self.split_corpus(train, test)
 
-    def _corpus(self, path, labels_path, words, vocabulary, require_tokens) -> Corpus:
+    def _corpus(self, path, labels_path, words, vocabulary) -> Corpus:
         try:
             X = self.matrix(path)
             labels = None if labels_path is None else self._labels(labels_path, X.shape)
@@ -75,7 +77,7 @@ class MatrixReader(TestFile, SplitOptions, Reader):
                     file=self.vocabulary_path,
                 )
             names = words or [f"w{i + self.first_id}" for i in range(X.shape[1])]
-            corpus = Corpus.from_counts(X, responses=labels, vocabulary=names, require_tokens=require_tokens)
+            corpus = Corpus.from_counts(X, responses=labels, vocabulary=names, require_tokens=False)
         except InputError as error:
             raise InputError(
                 error.what, file=error.file or path, line=error.line, column=error.column

@@ -11,7 +11,7 @@ import numpy as np
 
 from plugsamp.corpus import Corpus
 from plugsamp.errors import InputError, InputWarning
-from plugsamp.readers.base import Reader, Split, SplitOptions, check_only
+from plugsamp.readers.base import TO_PREDICT, Reader, Split, SplitOptions, check_only
 from plugsamp.split import seeded_split
 from plugsamp.text import TextOptions
 
@@ -147,7 +147,7 @@ class TextReader(TextOptions, SplitOptions, Reader):
                             f" with pattern={self.pattern} and stop_words={self.stop_words}; pattern=blanks "
                             "and stop_words=none take all that stands between blanks"
                         )
-                    raise InputError(why, file=part.file)
+                    raise InputError(why, file=part.file, in_python=TO_PREDICT)
                 keep = self.choose(X)
                 if len(keep) == 0:
                     raise InputError(

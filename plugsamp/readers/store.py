@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from plugsamp.errors import InputError
-from plugsamp.readers.base import Reader, Split, SplitOptions, TestFile
+from plugsamp.readers.base import Reader, Split, SplitOptions, TestFile, check_tokens
 from plugsamp.store import open_store
 
 
@@ -36,8 +36,10 @@ class Store(TestFile, SplitOptions, Reader):
         if self.response not in (None, "none"):
             raise InputError(f"response must be none, or left out, not {self.response!r}")
         keeps = self.response is None
-        train = open_store(self.path, keeps, require_tokens=vocabulary is None)
-        if vocabulary is not None:
+        train = open_store(self.path, keeps, require_tokens=False)
+        if vocabulary is None:
+            check_tokens(train, self.path)
+        else:
             train = train.with_vocabulary(vocabulary)
         test = None
         if self.test_path is not None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from plugsamp.corpus import Corpus
 from plugsamp.errors import InputError
-from plugsamp.readers.base import Reader, Split, SplitOptions, TestFile
+from plugsamp.readers.base import Reader, Split, SplitOptions, TestFile, check_tokens
 from plugsamp.readers.files import read_names
 from plugsamp.readers.numbers import COUNT, ID, NOT_A_NUMBER
 from plugsamp.readers.pairs import PairsFile
@@ -64,10 +64,14 @@ class SvmLight(TestFile, SplitOptions, Reader):
                     responses=values,
                     vocabulary=own,
                     response_names=names,
-                    require_tokens=vocabulary is None and file is files[0],
+                    require_tokens=False,
                 )
+                if vocabulary is None and not corpora:
+                    check_tokens(corpus, file.path)
             except InputError as error:
-                raise InputError(error.what, file=error.file or file.path) from None
+                raise InputError(
+                    error.what, file=error.file or file.path, in_python=error.in_python
+                ) from None
             if vocabulary is not None or corpora:
                 corpus = corpus.with_vocabulary(
                     vocabulary if vocabulary is not None else corpora[0].vocabulary

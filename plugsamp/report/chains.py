@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from markupsafe import Markup
 
-from plugsamp.convergence import mixing
+from plugsamp.convergence import LEAST, mixing
 from plugsamp.fitting import kept_sweeps
 from plugsamp.report import svg
 from plugsamp.report.folder import Run, Trace
@@ -19,9 +19,6 @@ POINTS, LINES, CHARTS = 300, 40, 24
 #: The part of the sweeps, from the first on, that the scale of a chart takes no notice of where they are so
 #: many times as far apart as the others.
 FIRST, FAR = 10, 1.5
-
-#: Draws of which effective ones can be told.
-LEAST = 4
 
 #: Columns of the trace that have no chart of their own, and what the others are called.
 ASIDE = ("sweep", "elapsed")

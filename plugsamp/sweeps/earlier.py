@@ -73,6 +73,12 @@ def has_checkpoint(folder: Path) -> bool:
     return any(checkpoints(folder))
 
 
+def sweeps_reached(folder: Path) -> int:
+    """The sweeps of the last checkpoint, as its manifest says; of several models of the furthest."""
+    found = [(generations.about() or {}).get("sweep") for generations in checkpoints(folder)]
+    return max((sweep for sweep in found if isinstance(sweep, int)), default=0)
+
+
 def check_plugins_of(folder: Path) -> None:
     """Refuse to go on with a run whose plugins are not installed (StorageError)."""
     about = next((found.about() for found in checkpoints(folder) if found), None)

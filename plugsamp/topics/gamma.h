@@ -44,7 +44,7 @@ static inline float fast_exp(float x) {
   memcpy(&p, &n, 4);
   return y * p;
 }
-/* A float in (0, 1) from the upper 24 bits. */
+/* A float in (0, 1] from the upper 24 bits, 1 with probability 2^-24 (`uniform` of streams.pxd). */
 static inline float upper(uint32_t u) { return ((float)(int32_t)(u >> 8) + 0.5f) * (1.0f / 16777216.0f); }
 
 /* GS (Ahrens and Dieter 1974) for n cells of shape a < 1: x = p^(1/a) with p uniform on (low, high), a part

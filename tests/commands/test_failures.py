@@ -70,6 +70,10 @@ def test_a_run_that_fails_in_a_worker_goes_on(what, code, said, at, site, instal
     _, errors = process.communicate(timeout=60)
     assert process.returncode == code, errors
     assert said in errors
+    if what == "fail":  # as in the run's own process: from the plugin's own code on
+        told = errors.partition("plugsamp fit: an error in a plugin's code\n")[2].splitlines()
+        assert told[0] == "Traceback (most recent call last):" and "fragile_loss.py" in told[1]
+        assert sum("  File " in line for line in told) == 2 and told[-3] == "KeyError: 'no such thing'"
     assert f"plugsamp resume run={at / 'run'} goes on from its last checkpoint" in errors
     assert gone_within(5.0, process.pid)
     assert not [p for p in (at / "run").rglob(".*") if p.name != ".hydra"]  # nothing half written

@@ -108,6 +108,12 @@ def test_what_is_left_of_a_run_that_was_refused(at, write_documents, fast, said)
     (at / "mine").mkdir()
     assert main(refused) == main([*refused, "hydra.run.dir=mine"]) == 2
     assert not (at / "outputs").exists() and (at / "mine").exists()
+    said()
+    for flags, option in ([], "hydra.run.dir"), (["-m"], "hydra.sweep.dir"):
+        for folder, why in ("d.jsonl", "File exists"), ("d.jsonl/a", "Not a directory"):
+            assert main([*refused, *flags, f"{option}={folder}"]) == 2
+            what = f"{option}={folder}: this folder cannot be made ({folder}: {why})"
+            assert said() == f"plugsamp fit: {what}\n"
 
 
 def test_options_are_told_as_they_are_typed(at, said):

@@ -164,6 +164,7 @@ def test_where_a_run_goes_on_does_not_change_its_kernel(first, then, documents, 
         assert main(["resume", "run=run", "sweeps=10", "backend=serial"]) == 0
         metrics = json.loads((documents / "run/metrics.json").read_text())
         outcomes.append((metrics["kernel"], rows(documents / "run/trace.csv")))
+        assert capfd.readouterr().err.count(f"kernel: {metrics['kernel']}, chosen by auto\n") == 3
         shutil.rmtree(documents / "run")
     assert outcomes[0] == outcomes[1]
     assert ("partial" in outcomes[0][0]) is (first == "processes")
@@ -236,7 +237,7 @@ REFUSED = [
     (["run=."], ". is not a run folder: it has no config.yaml"),
     (["run=run"], "is done; with more sweeps than 8 it goes on (sweeps=...)"),
     (["run=run", "sweeps=8"], "is done; with more sweeps than 8"),
-    (["run=run", "sweeps=7"], "the run has done 8 sweeps already"),
+    (["run=run", "sweeps=7"], "has done 8 sweeps already; sweeps must be that or more, not 7"),
     (["run=run", "sweeps=no"], "sweeps must be a whole number"),
     (["run=run", "n_topics=4", "sweeps=9"], "n_topics cannot change when a run goes on; only sweeps, "),
     (["run=run", "loss.cost=4", "sweeps=9"], "loss.cost cannot change when a run goes on"),
@@ -247,6 +248,7 @@ REFUSED = [
 
 
 def test_what_cannot_be_is_said(done, said):
+    (done.parent / "d.jsonl").unlink()  # and is said before the corpus is read
     for arguments, why in REFUSED:
         before = {path: path.stat().st_mtime_ns for path in done.rglob("*") if path.suffix != ".log"}
         assert main(["resume", *arguments]) == 2

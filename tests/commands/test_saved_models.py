@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 
+import numpy as np
 import pytest
 
 from plugsamp.cli import main
@@ -17,6 +19,12 @@ def fitted(at, write_documents, run, capsys):
     assert run("corpus.path=docs.jsonl") == 0
     capsys.readouterr()
     return at
+
+
+def _npy(array) -> bytes:
+    file = io.BytesIO()
+    np.save(file, array)
+    return file.getvalue()
 
 
 def predict(*arguments, command="predict"):
@@ -47,6 +55,15 @@ def test_new_documents_on_standard_output(fitted, capsys):
     assert all(abs(sum(float(row[f"topic_{k}"]) for k in range(3)) - 1) < 1e-6 for row in rows)
     assert "2 documents have no word of the model" in said.err
     assert sorted(p.name for p in fitted.iterdir()) == ["docs.jsonl", "new.txt", "run"]  # and no log
+    (fitted / "new.txt").write_text("\n \n")
+    (fitted / "new.npy").write_bytes(_npy(np.zeros((2, 3), int)))
+    for form in ("corpus=lines", "corpus.path=new.txt"), ("corpus=npz", "corpus.path=new.npy"):
+        assert main(["predict", "model=run", *form, "out=-"]) == 0
+        said = capsys.readouterr()
+        assert len(said.out.splitlines()) == 3 and "2 documents have no word of the model" in said.err
+    assert main(["fit", "corpus=npz", "corpus.path=new.npy", "loss=none", "hydra.run.dir=none"]) == 2
+    said = capsys.readouterr().err  # no option of another world
+    assert "new.npy: the corpus has no tokens: every one of its documents is empty\n" in said
 
 
 def test_topics_are_called_by_their_names(fitted, said, read_csv):
@@ -194,6 +211,55 @@ def test_mistakes(fitted, arguments, says, said):
     assert main(["predict", *arguments]) == 2
     assert says in said()
     assert (fitted / "new.txt").read_text() == "orbit\n"
+
+
+def test_columns_are_called_as_in_the_run(at, write_documents, fast, read_csv, said):
+    write_documents(at / "docs.jsonl", n=4)
+    rows = [json.loads(line) for line in (at / "docs.jsonl").read_text().splitlines()]
+    for name, *columns in (
+        ("docs.csv", "nr", "body", "team"), ("new.csv", "nr", "body"), ("plain.csv", "id", "text", "label"),
+    ):  # fmt: skip
+        with open(name, "w", newline="") as file:
+            cells = [[row["id"], row["text"] + " 77 a", row["label"]][: len(columns)] for row in rows]
+            csv.writer(file, delimiter=";").writerows([columns, *cells])
+    with open("new.jsonl", "w") as file:
+        file.writelines(json.dumps({"nr": row["id"], "body": row["text"]}) + "\n" for row in rows)
+    own = [
+        "corpus.text=body",
+        "corpus.label=team",
+        "corpus.id=nr",
+        "corpus.delimiter=';'",
+        "corpus.pattern=blanks",
+    ]
+    fast = [a for a in fast if not a.startswith(("corpus=", "corpus.stop"))]
+    (at / "stop.txt").write_text("orbit\n")
+    fast.append("corpus.stop_words=stop.txt")
+    assert main(["fit", *fast, "corpus=csv", "corpus.path=docs.csv", *own, "hydra.run.dir=run"]) == 0
+    found = {}
+    said()
+    for name, *given in ("docs",), ("new",), ("plain",), ("docs", *own), ("docs", "corpus.pattern=letters"):
+        arguments = [f"corpus.path={name}.csv", f"out={name}{len(given)}.out", *given]
+        assert main(["predict", "model=run", "corpus=csv", *arguments]) == 0
+        assert ("read as the run's own documents were: corpus.text=body" in said()) == (own != given)
+        found[name, len(given)] = read_csv(f"{name}{len(given)}.out")
+    assert found["docs", 0] == found["docs", len(own)] == found["plain", 0]
+    assert found["docs", 0][0]["id"] == rows[0]["id"] and found["docs", 0][0]["true"] == rows[0]["label"]
+    known, of_letters = (int(found["docs", n][0]["n_known"]) for n in (0, 1))
+    assert known == of_letters + 2 < 14  # without 77 and a; and there are stop words
+    assert found["new", 0] == [{k: v for k, v in row.items() if k != "true"} for row in found["docs", 0]]
+    said()
+    assert main(["predict", "model=run/model", "corpus=jsonl", "corpus.path=new.jsonl", "out=x"]) == 2
+    err = said()  # another format's fields have names of their own
+    assert "documents were: corpus.pattern=blanks corpus.stop_words=stop.txt" in err
+    assert "no field 'text'" in err
+    config = (at / "run" / "config.yaml").read_text()
+    (at / "run" / "config.yaml").unlink()
+    assert main(["predict", "model=run", "corpus=csv", "corpus.path=docs.csv", *own, "out=x"]) == 0
+    (at / "elsewhere").mkdir()
+    os.chdir(at / "elsewhere")  # a file of stop words is where the run was started
+    (at / "run" / "config.yaml").write_text(config)
+    assert main(["predict", "model=../run", "corpus=csv", "corpus.path=../docs.csv", "out=x"]) == 0
+    assert read_csv("x") == found["docs", 0]
 
 
 def test_evaluation_needs_responses(fitted, said):

@@ -153,3 +153,16 @@ def test_parameters_of_other_types(documents, estimator):
                 model.fit(X, y)
     with pytest.raises(ValueError, match="n_jobs must be a whole number"):
         ps.fit(ps.Corpus.from_counts(X), n_jobs="2")
+
+
+def test_progress_without_a_terminal_is_plain_lines(documents, capsys, caplog):
+    caplog.set_level("WARNING", "plugsamp")  # whatever the log shows
+    for more, begin in ({}, ["sweep 10/12", "sweep 12/12"]), ({"multiclass": "ovr"}, ["a: ", "b: ", "c: "]):
+        model = SupervisedTopicClassifier(sweeps=12, verbose=True, **FAST, **more)
+        model.fit(*documents)
+        out, err = capsys.readouterr()
+        lines = err.splitlines()
+        assert out == "" and len(lines) == len(begin) and all("log joint" in line for line in lines)
+        assert all(line.startswith(b) and line.isprintable() for line, b in zip(lines, begin, strict=True))
+        with pytest.raises(ValueError, match="sweeps must be a whole number"):
+            model.set_params(sweeps="x").fit(*documents)

@@ -54,8 +54,10 @@ def test_it_opens(chromium, page, width, dark, scripts):
     assert "owned" not in chromium.value("document.title")
     assert chromium.value("document.images.length") == 0
     assert chromium.value(f"{SEEN}.length") == 6
-    # no sideways scrolling of the page itself, at any width
+    # no sideways scrolling of the page itself, at any width, nor of its menu
     assert chromium.value("document.documentElement.scrollWidth <= innerWidth")
+    menu = "document.querySelector('nav')"
+    assert chromium.value(f"{menu}.scrollWidth <= {menu}.clientWidth && {menu}.clientHeight < 80")
     colour = chromium.value("getComputedStyle(document.body).backgroundColor")
     assert (int(colour[4:-1].split(",")[0]) < 60) == dark
     assert chromium.value("document.querySelectorAll('.tools:not([hidden]), .rename').length > 0") == scripts
