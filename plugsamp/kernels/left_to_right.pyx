@@ -51,8 +51,8 @@ def left_to_right(const int32_t[::1] words, const int64_t[::1] offsets, const fl
     for d in range(log_p.shape[0]):
         longest = max(longest, offsets[d + 1] - offsets[d])
     # Two sets of particles: those before resampling and those after.
-    cdef int32_t* topics = <int32_t*>malloc(2 * particles * longest * sizeof(int32_t))
-    cdef double* all_counts = <double*>malloc(2 * particles * n_topics * sizeof(double))
+    cdef int32_t* topics = <int32_t*>malloc(<size_t>2 * particles * longest * sizeof(int32_t))
+    cdef double* all_counts = <double*>malloc(<size_t>2 * particles * n_topics * sizeof(double))
     cdef double* weights = <double*>malloc(particles * sizeof(double))
     cdef double* running = <double*>malloc(n_topics * sizeof(double))
     cdef Py_ssize_t now, then
