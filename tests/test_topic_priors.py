@@ -206,10 +206,14 @@ def test_a_topic_without_tokens_has_a_word():
 
 
 def test_spike_and_slab_needs_the_topics():
-    able = 'light_pc, sparse_pc, and with collapse="partial" auto, composed, dense'
-    for kernel in ("dense", "sparse"):
-        with pytest.raises(ValueError, match=f"{able}$"):
+    able = 'light_pc, sparse_pc, and auto, composed, dense with collapse="partial"'
+    for kernel in ("dense", "sparse", ps.kernels.Auto("full")):
+        with pytest.raises(ValueError, match=f"{able}$") as refused:
             ps.Chain(corpus(), ps.Model(2, topics="spike_slab"), kernel)
+        assert f"and {ps.registry.resolve('kernels', kernel)!r} integrates" in str(refused.value)
+    with pytest.raises(ValueError, match=f"without responses only; with them: {able}$"):
+        labelled = corpus().with_responses(["a", "b"] * (corpus().n_documents // 2))
+        ps.Chain(labelled, ps.Model(2, loss="hinge", topics="spike_slab"), "sparse")
 
 
 def test_log_joint_of_spike_and_slab():
