@@ -23,7 +23,7 @@ MIXING = ("exp-cycle-2", "-mixture-3", "-cycle-8")
 UPDATES = ("block", "coordinate")
 
 
-@lru_cache
+@lru_cache(maxsize=2)  # some hold 100 MB
 def exact_posterior(loss, index):
     return Enumeration(cases_for(loss)[index])
 
@@ -58,7 +58,8 @@ def grid():
             marks = () if first else (pytest.mark.slow,)
             id = f"{name}-{update}"
             result.append(pytest.param(configuration, loss, index, update, marks=marks, id=id))
-    return result
+    # Those of one posterior after another: it is enumerated once, and few are in memory.
+    return sorted(result, key=lambda one: (repr(one.values[1]), one.values[2]))
 
 
 @pytest.mark.parametrize("configuration, loss, index, weight_update", grid())
