@@ -88,7 +88,9 @@ def compare_with_enumeration(exact: Enumeration, z, eta, *, batches: int = 50) -
     Every feature is a mean with a known expectation, so autocorrelation is dealt with in one way, by
     batch means; eta's distribution function is compared at five quantiles.
     """
-    features = _Features(exact)
+    if exact.features is None:  # several runs are compared with one posterior
+        exact.features = _Features(exact)
+    features = exact.features
     values, label = features.of(np.asarray(z), np.asarray(eta, dtype=float))
     return compare_means(
         values,

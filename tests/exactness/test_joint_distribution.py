@@ -60,24 +60,27 @@ def run(setup, configuration, update, n, seed=3):
     assert result.passes(), str(result)
 
 
-def short(configuration):
+def short(configuration, setup):
+    """Composed kernels of one composition; with responses, and without where a kernel then draws otherwise."""
     name = label(configuration)
-    return not name.startswith("composed") or name.endswith("-cycle-3")
+    if name.startswith("composed") and not name.endswith("-cycle-3"):
+        return False
+    return setup is SUPERVISED or configuration[0] in ("dense", "fast", "sparse", "sparse_pc")
 
 
-@pytest.mark.parametrize("setup", [PLAIN, SUPERVISED], ids=["plain", "supervised"])
 @pytest.mark.parametrize(
-    "configuration",
+    "configuration, setup, n",
     [
-        pytest.param(c, id=label(c), marks=() if short(c) else (pytest.mark.slow,))
+        pytest.param(
+            c, setup, n, id=f"{n}-{label(c)}-{setup.case.name}", marks=() if quick else (pytest.mark.slow,)
+        )
         for c in kernel_configurations()
+        for setup in (PLAIN, SUPERVISED)
+        if not setup.case.n_outputs or resolve("kernels", c[0], **c[1]).responses
+        for n, quick in ((1500, short(c, setup)), (20_000, False))
     ],
 )
-@pytest.mark.parametrize("n", [1500, pytest.param(20_000, marks=pytest.mark.slow)])
 def test_kernel(configuration, setup, n):
-    kernel = resolve("kernels", configuration[0], **configuration[1])
-    if setup.case.n_outputs and not kernel.responses:
-        pytest.skip("no responses")
     run(setup, configuration, "coordinate" if n % 3 else "block", n)
 
 
