@@ -48,8 +48,8 @@ def in_turn(name, configuration, loss) -> bool:
     """Of the short battery what is run by default: every kernel and every loss, not every pair.
 
     Without responses all; with the hinge all but half of what composed kernels do with all proposals (each
-    composition, number of steps and collapse with half of the others); of the other losses every third kernel,
-    another one for each loss. Each pair's tokens are in test_token_transition.
+    composition, number of steps and collapse with half of the others); with the other losses every third
+    kernel, another one for each loss. The tokens of every pair are in test_token_transition.
     """
     if loss.unsupervised:
         return True
@@ -59,9 +59,7 @@ def in_turn(name, configuration, loss) -> bool:
             return True
         halves = options["composition"] == "cycle", options["collapse"] == "full", options["steps"] in (1, 6)
         return sum(halves) % 2 == 0
-    kernels = [
-        label(c) for c, _, short in (one[1:] for one in BATTERY if one[0].endswith("-probit")) if short
-    ]
+    kernels = [label(c) for id_, c, _, short in BATTERY if id_.endswith("-probit") and short]
     losses = [one for one in variants("losses") if one not in ("none", "hinge")]
     this = next(one for one in losses if name.endswith(f"-{one}"))
     return (kernels.index(label(configuration)) + losses.index(this)) % 3 == 0

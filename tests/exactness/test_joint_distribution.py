@@ -61,7 +61,7 @@ def run(setup, configuration, update, n, seed=3):
 
 
 def short(configuration, setup):
-    """Composed kernels of one composition; with responses, and without where a kernel then draws otherwise."""
+    """Composed kernels of one composition; with responses, and without if a kernel then draws otherwise."""
     name = label(configuration)
     if name.startswith("composed") and not name.endswith("-cycle-3"):
         return False
