@@ -17,6 +17,8 @@ from plugsamp.testing import (
     variants,
 )
 
+from ..crossed import crossed
+
 pytestmark = pytest.mark.usefixtures("blas_limited")
 #: Composed kernels that mix well enough for few runs to tell of their bins.
 MIXING = ("exp-cycle-2", "-mixture-3", "-cycle-8")
@@ -107,15 +109,20 @@ def test_posterior_is_invariant_long(configuration, loss, _, weight_update, inde
     assert result.passes(), f"{exact.case}\n{result}"
 
 
-@pytest.mark.parametrize("index", range(2))
-@pytest.mark.parametrize(
-    "configuration",
-    [
-        pytest.param(c, marks=() if mixes(c) else (pytest.mark.slow,), id=label(c))
-        for c in kernel_configurations()
-        if c[1].get("proposals") != ["exp"]  # uniform without responses, and slow
-    ],
-)
+def free_runs():
+    """Cases of two and of three topics in turn; all, and those that mix slowly, with the long suite."""
+    # exp alone is uniform without responses, and slow
+    chosen = [c for c in kernel_configurations() if c[1].get("proposals") != ["exp"]]
+    mixing = [c for c in chosen if mixes(c)]
+    slow = [(c, index) for c in chosen if not mixes(c) for index in range(2)]
+    name = lambda one: label(one) if isinstance(one, tuple) else str(one)  # noqa: E731
+    return [
+        *crossed(mixing, range(2), name),
+        *(pytest.param(c, i, marks=pytest.mark.slow, id=f"{label(c)}-{i}") for c, i in slow),
+    ]
+
+
+@pytest.mark.parametrize("configuration, index", free_runs())
 def test_free_run_matches_the_exact_posterior(configuration, index):
     """From a random start, so that a chain which cannot reach every state is seen."""
     chain, exact = chain_for(configuration, variants("losses")["none"], index, "auto", seed=13)
