@@ -88,8 +88,19 @@ def test_kernel(configuration, setup, n):
 DENSE = {collapse: ("dense", {"collapse": collapse}) for collapse in ("full", "partial")}
 
 
+#: A Gaussian of fixed variance is in `test_prior`; a larger cost has its draws in test_polya_gamma.
+ELSEWHERE = {"gaussian-variance=0.8", "logistic-cost=2.5"}
+
+
 @pytest.mark.parametrize("n", [1500, pytest.param(20_000, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("loss", [name for name in LOSSES if name not in ("none", "hinge")])
+@pytest.mark.parametrize(
+    "loss",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] * (name in ELSEWHERE))
+        for name in LOSSES
+        if name not in ("none", "hinge")
+    ],
+)
 def test_loss_that_is_a_likelihood(loss, n):
     """What the loss draws itself, its parameters, is part of the joint."""
     run(LOSSES[loss], DENSE["partial"], "block", n)

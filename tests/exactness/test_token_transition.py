@@ -124,8 +124,18 @@ EXTREMES = [
 ]
 
 
-@pytest.mark.parametrize("case", EXTREMES, ids=str)
-@pytest.mark.parametrize("configuration", CONFIGURATIONS[:: max(1, len(CONFIGURATIONS) // 12)], ids=label)
+#: Each meets half of the cases, sizes with and without responses in turn; all of them in the long suite.
+CHOSEN = CONFIGURATIONS[:: max(1, len(CONFIGURATIONS) // 12)]
+
+
+@pytest.mark.parametrize(
+    "configuration, case",
+    [
+        pytest.param(c, case, id=f"{label(c)}-{case}", marks=[pytest.mark.slow] * ((i + j + j // 2) % 2))
+        for i, c in enumerate(CHOSEN)
+        for j, case in enumerate(EXTREMES)
+    ],
+)
 def test_extremes(configuration, case):
     skip_if_unsupervised_only(case, configuration)
     chain = chain_for(case, configuration, sweeps=3)
