@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from weakref import proxy
+
 import numpy as np
 
 from plugsamp.testing.cases import Case
@@ -15,7 +17,7 @@ class _Features:
     """Features of a draw (z, eta) whose exact expectations the enumeration knows."""
 
     def __init__(self, exact: Enumeration):
-        self.exact = exact
+        self.exact = proxy(exact)  # which has this: its memory is to go with its last user
         case = exact.case
         names, expected, variance = [], [], []
         p = exact.probability
