@@ -140,7 +140,7 @@ class InProcesses(Work):
     def start(self, phases) -> None:
         self.phases = phases
         self._prepare()
-        log.info("%s", self)
+        log.info("%s", str(self))  # of itself a record that is kept would keep the workers
 
     def _prepare(self) -> None:
         """Have workers that know the chain."""
