@@ -168,12 +168,11 @@ class Chain:
         if self.kernel is not given:
             log.info("kernel: %r, chosen by %s", self.kernel, type(given).__name__.lower())
         if n_outputs and not self.kernel.responses:
-            raise ValueError(
-                f"{self.kernel!r} samples models without responses only; with them: {responsive_kernels()}"
-            )
+            able = partial_kernels(True) if model.topics.needs_phi else responsive_kernels()
+            raise ValueError(f"{self.kernel!r} samples models without responses only; with them: {able}")
         if model.topics.needs_phi and not self.kernel.partial:
             raise ValueError(
-                f"{model.topics!r} needs the topics as a variable of the chain, and {self.kernel!r} "
+                f"{model.topics!r} needs the topics as a variable of the chain, and {given!r} "
                 f"integrates them out; kernels that keep them: {partial_kernels(n_outputs > 0)}"
             )
         self.covariates = self._covariates()

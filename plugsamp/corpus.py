@@ -266,7 +266,8 @@ class Corpus:
 
     def check_memory(self) -> None:
         """Refuse a corpus whose tokens would not fit in the memory that is free."""
-        needed, free = self.n_tokens * BYTES_PER_TOKEN, memory.available_bytes()
+        needed = self.n_tokens * BYTES_PER_TOKEN
+        free = memory.available_bytes() if needed > memory.LITTLE else None
         if free is not None and needed > free:
             raise InputError(
                 f"{self.n_tokens} tokens need {needed} bytes of memory ({BYTES_PER_TOKEN} a token), "

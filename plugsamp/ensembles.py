@@ -14,6 +14,7 @@ from itertools import combinations
 import numpy as np
 from scipy.special import softmax
 
+from plugsamp.brief import Brief
 from plugsamp.corpus import Corpus
 from plugsamp.inference import Predictor
 from plugsamp.losses.base import Loss
@@ -27,8 +28,8 @@ SCHEMES = ("multitask", "ovr", "ovo")
 CHAINS = "chains"
 
 
-@dataclass(frozen=True)
-class Task:
+@dataclass(frozen=True, repr=False)
+class Task(Brief):
     """One binary task: a name, the rows of the corpus that it uses (None: all), and their responses."""
 
     name: str
@@ -84,8 +85,8 @@ def _binary(y) -> np.ndarray:
     return values
 
 
-@dataclass(frozen=True, eq=False)
-class Ensemble:
+@dataclass(frozen=True, eq=False, repr=False)
+class Ensemble(Brief):
     """Predictors of binary tasks, as a predictor of the classes; or of one model's chains, as their mean.
 
     Attributes

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from plugsamp import metrics
+from plugsamp.brief import Brief
 from plugsamp.matching import responses_for
 from plugsamp.perplexity import document_completion
 from plugsamp.prediction import Prediction
 
 
-@dataclass(frozen=True, eq=False)
-class Evaluation:
+@dataclass(frozen=True, eq=False, repr=False)
+class Evaluation(Brief):
     """Predictions of a corpus and how good they are.
 
     Attributes

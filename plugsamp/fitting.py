@@ -44,7 +44,7 @@ class Fit:
     trace : list of dict
         A row a sweep (see `trace_row`).
     seconds : float
-        Of sampling, without what was traced, kept and shown.
+        Of sampling and of the start, without what was traced, kept and shown.
     start : str
         How the chain was started.
     burn_in : int
@@ -73,8 +73,14 @@ class Fit:
         return len(self.trace)
 
     @property
+    def sweep_seconds(self) -> float:
+        """Of `seconds` those of the sweeps; the others are the start's."""
+        return sum(row["seconds"] for row in self.trace)
+
+    @property
     def tokens_per_second(self) -> float:
-        return len(self.trace) * self.chain.corpus.n_tokens / max(self.seconds, 1e-9)
+        """Of the sweeps."""
+        return len(self.trace) * self.chain.corpus.n_tokens / max(self.sweep_seconds, 1e-9)
 
     def to_arviz(self, **options):
         """The chain for ArviZ (`plugsamp.exchange.to_arviz`)."""

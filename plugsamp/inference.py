@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from plugsamp.brief import Brief
 from plugsamp.checks import MOST, names_of, whole
 from plugsamp.corpus import Corpus
 from plugsamp.covariates.encoder import Encoder
@@ -23,8 +24,8 @@ from plugsamp.predictive import Predictive
 SOURCES = ("posterior", "weighted", "estimate")
 
 
-@dataclass(frozen=True, eq=False)
-class Predictor:
+@dataclass(frozen=True, eq=False, repr=False)
+class Predictor(Brief):
     """A fitted model, as far as prediction needs it. Immutable; predicting never changes it.
 
     Attributes

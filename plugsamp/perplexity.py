@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from plugsamp.brief import line
 from plugsamp.checks import MOST, whole
 from plugsamp.fold_in import Tokens
 from plugsamp.inference import Predictor
@@ -16,7 +17,7 @@ from plugsamp.random.draws import Purpose, stream
 _CHUNK = 256
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class HeldOut:
     """The probability of held-out words.
 
@@ -32,6 +33,13 @@ class HeldOut:
     log_p: np.ndarray
     n_tokens: np.ndarray
     method: str
+
+    def __repr__(self) -> str:
+        shown = {
+            "perplexity": round(self.perplexity, 2), "log_likelihood": round(self.log_likelihood, 4),
+            "n_documents": len(self.n_tokens), "n_tokens": int(self.n_tokens.sum()), "method": self.method,
+        }  # fmt: skip
+        return line("HeldOut", shown)
 
     @property
     def log_likelihood(self) -> float:

@@ -6,12 +6,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from plugsamp.brief import Brief
 from plugsamp.losses.coding import Coding
 from plugsamp.predictive import Predictive
 
 
-@dataclass(frozen=True, eq=False)
-class Prediction:
+@dataclass(frozen=True, eq=False, repr=False)
+class Prediction(Brief):
     """What is predicted of D documents; row i is document i.
 
     Attributes

@@ -37,7 +37,7 @@ class SeparateFit:
     topic_totals : list of ndarray (K,)
         n_k at the end, by task.
     seconds : float
-        Of sampling, summed over tasks.
+        Of sampling and of the starts, summed over tasks.
     n_tokens : int
         Sampled in a sweep of all tasks.
     approximations : tuple of str
@@ -74,8 +74,14 @@ class SeparateFit:
         return len(self.trace) // len(self.predictor.members)
 
     @property
+    def sweep_seconds(self) -> float:
+        """Of `seconds` those of the sweeps; the others are the starts'."""
+        return sum(row["seconds"] for row in self.trace)
+
+    @property
     def tokens_per_second(self) -> float:
-        return self.n_sweeps * self.n_tokens / max(self.seconds, 1e-9)
+        """Of the sweeps."""
+        return self.n_sweeps * self.n_tokens / max(self.sweep_seconds, 1e-9)
 
     def to_arviz(self, **options):
         """Several chains of one model for ArviZ (`plugsamp.exchange.to_arviz`)."""

@@ -13,7 +13,7 @@ from plugsamp.checks import whole
 from plugsamp.columns import Columns
 from plugsamp.design import LANES, Design, no_columns
 from plugsamp.dispatch import load
-from plugsamp.memory import available_bytes, in_words
+from plugsamp.memory import LITTLE, available_bytes, in_words
 from plugsamp.precision import SMALLEST_PIVOT, Factor, WeightError, draw_orthogonal
 from plugsamp.priors.base import WeightPrior
 from plugsamp.random.draws import Purpose, stream
@@ -147,7 +147,8 @@ def update_outputs(
 
 
 def _check_size(n_joint: int) -> None:
-    wanted, free = 8 * GROUP * n_joint**2, available_bytes()
+    wanted = 8 * GROUP * n_joint**2
+    free = available_bytes() if wanted > LITTLE else None
     if free is not None and wanted > free:
         raise ValueError(
             f"weight_update: a joint draw of {n_joint:,} weights takes {in_words(wanted)} of memory, "

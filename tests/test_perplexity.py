@@ -7,6 +7,7 @@ import pytest
 from scipy.special import gammaln
 
 import plugsamp as ps
+from plugsamp.evaluation import evaluate
 from plugsamp.perplexity import document_completion, left_to_right
 
 PHI = np.array([[0.5, 0.3, 0.2, 0.0], [0.1, 0.1, 0.2, 0.6]])
@@ -90,3 +91,17 @@ def test_a_better_model_is_less_perplexed():
     assert found[1].perplexity < 0.7 * found[0].perplexity
     whole = left_to_right(ps.fit(train, ps.Model(4), sweeps=60).predictor, test)
     assert whole.perplexity == pytest.approx(found[1].perplexity, rel=0.3)
+
+
+def test_results_are_shown_in_a_line(predictor):
+    corpus = documents(*["abcd", "aab"] * 200)
+    held = document_completion(predictor, corpus)
+    text = repr(held)
+    assert text == str(held) and f"perplexity={held.perplexity:.2f}" in text and "n_documents=400" in text
+    labelled = corpus.with_responses(["x", "y"] * 200)
+    for options in ({}, {"chains": 2}, {"multiclass": "ovr"}):
+        fitted = ps.fit(labelled, ps.Model(2, loss="probit"), sweeps=2, **options).predictor
+        for one in (fitted, fitted.predict(corpus), evaluate(fitted, labelled), fitted.coding):
+            assert repr(one).startswith(f"{type(one).__name__}(") and "\n" not in repr(one)
+            assert len(repr(one)) < 700
+    assert "f=<float64 (400, 2)>" in repr(fitted.predict(corpus))

@@ -17,6 +17,7 @@ if not (ROOT / "tools" / "reproduce").is_dir():
 sys.path.insert(0, str(ROOT))
 from tools.reproduce import STUDIES  # noqa: E402
 from tools.reproduce.__main__ import main  # noqa: E402
+from tools.reproduce.claims import Claim  # noqa: E402
 
 sys.path[:] = [p for p in sys.path if p != str(ROOT)]  # the tool may have put it there too
 
@@ -29,12 +30,14 @@ def test_a_study_runs(name, tmp_path):
     assert len(rows) >= 2 and all(None not in row.values() and "" not in row.values() for row in rows)
     pytest.importorskip("matplotlib", reason="the extra 'plots' is not installed")
     assert (tmp_path / f"{name}.png").stat().st_size > 5_000
+    assert (tmp_path / f"{name}.md").read_text().startswith("**A SMOKE RUN")
 
 
 def test_claims_are_printed_from_what_runs_have_left(tmp_path, capsys):
     assert main(["logistic_parts", "pclda_priors", "--smoke", "--out", str(tmp_path)]) == 0
     drawn = (tmp_path / "pclda_priors.md").read_text()
-    assert drawn.startswith("| paper | says | here |") and "001 fig. 4.1" in drawn
+    assert drawn.startswith("**A SMOKE RUN: simulated documents, tiny sizes.") and "001 fig. 4.1" in drawn
+    assert f"--claims --out {tmp_path}" in capsys.readouterr().out
     with open(tmp_path / "pclda_priors.csv", newline="") as file:
         rows = list(csv.DictReader(file))
     for row in rows:  # as if the partially collapsed kernel were the slower one where the paper says so
@@ -52,10 +55,39 @@ def test_claims_are_printed_from_what_runs_have_left(tmp_path, capsys):
     assert len(lines) == 4 and all(line.endswith("| agrees |") for line in lines[2:])
     assert "alpha 0.1, beta 0.01: 1.50" in (tmp_path / "pclda_priors.md").read_text()
     assert main(["--claims", "--out", str(tmp_path)]) == 0
-    assert "003 table 1" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert said.startswith("**A SMOKE RUN") and said.count("SMOKE") == 1 and "003 table 1" in said
+    (tmp_path / "pclda_priors.json").unlink()  # of a run before there were such
+    assert main(["--claims", "--out", str(tmp_path)]) == 0
+    assert "(logistic_parts)\n" in capsys.readouterr().out
     with pytest.raises(SystemExit):
         main(["--claims", "spike_slab", "--out", str(tmp_path)])
     assert "no study of these" in capsys.readouterr().err
+
+
+def test_claims_of_a_smoke_run_are_found(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit):
+        main(["--claims"])
+    assert "left a CSV in reproduced, nor in reproduced/smoke" in capsys.readouterr().err
+    assert main(["lightmed_passes", "--smoke"]) == 0
+    assert "python -m tools.reproduce --claims --smoke\n" in capsys.readouterr().out
+    for options in (["--claims"], ["--claims", "--smoke"]):
+        assert main(options) == 0
+        assert capsys.readouterr().out.startswith("**A SMOKE RUN")
+
+
+def test_whoever_differs_has_a_reason_or_says_that_there_is_none():
+    def claim(agrees, because=""):
+        return Claim("000 fig. 8", "", "", agrees, because).verdict
+
+    assert (claim(True, "x"), claim(None, "x"), claim(False, "x")) == ("agrees", "open: x", "differs: x")
+    assert claim(False) == "differs: why was not found out"
+    rows = [{"passes": n, "accuracy": a, "cpu_seconds": 1.0} for n, a in ((1, 0.77), (2, 0.73), (8, 0.78))]
+    said = [claim.verdict for claim in STUDIES["lightmed_passes"].claims(rows)]
+    assert said[0] == "differs: but in no order by passes; why was not found out"
+    rows = [{**row, "standard_error": row["passes"] / 1000} for row in rows]
+    assert "standard errors 0.001 to 0.008" in next(STUDIES["lightmed_passes"].claims(rows)).verdict
 
 
 def test_what_stops_a_study_leaves_what_there_was(tmp_path, capsys, monkeypatch):

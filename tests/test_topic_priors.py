@@ -11,6 +11,8 @@ import plugsamp as ps
 from plugsamp.concentration import Concentration
 from plugsamp.learning import Rows, update_alpha, update_beta
 
+from .crossed import crossed
+
 WORDS = np.array([0, 1, 2, 0, 0, 2])  # ascending in each document, as in a corpus
 OFFSETS = np.array([0, 3, 6])
 ALPHA = np.array([0.7, 0.3])
@@ -71,7 +73,18 @@ def seeded_posterior():
     return posterior(lambda n: log_beta(n + seeds + BETA).sum())
 
 
-@pytest.mark.parametrize("kernel", KERNELS + OTHERS, ids=repr)
+#: These are composed kernels of the proposals that the composed ones above have.
+COMPOSED = (ps.kernels.LightLDA, ps.kernels.LightPCLDA)
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        pytest.param(kernel, marks=[pytest.mark.slow] * isinstance(kernel, COMPOSED))
+        for kernel in KERNELS + OTHERS
+    ],
+    ids=repr,
+)
 def test_seeds_are_the_stated_prior(kernel):
     prior = ps.topics.Seeded({0: ["b", "b"], "1": ["a", "c"]}, weight=2)
     model = ps.Model(2, alpha=ALPHA, beta=BETA, topics=prior)
@@ -157,8 +170,7 @@ def slab_posterior(probability, beta):
     return posterior(log_topic)
 
 
-@pytest.mark.parametrize("beta", [BETA, np.full(3, 0.3)], ids=["asymmetric", "symmetric"])
-@pytest.mark.parametrize("kernel", [*KERNELS[1::2], OTHERS[4]], ids=repr)
+@pytest.mark.parametrize("kernel, beta", crossed([*KERNELS[1::2], OTHERS[4]], [BETA, np.full(3, 0.3)], repr))
 def test_spike_and_slab_is_the_stated_prior(kernel, beta):
     model = ps.Model(2, alpha=ALPHA, beta=beta, topics=ps.topics.SpikeSlab(0.3))
     chain = ps.Chain(corpus(), model, kernel, seed=1)
@@ -206,10 +218,14 @@ def test_a_topic_without_tokens_has_a_word():
 
 
 def test_spike_and_slab_needs_the_topics():
-    able = 'light_pc, sparse_pc, and with collapse="partial" auto, composed, dense'
-    for kernel in ("dense", "sparse"):
-        with pytest.raises(ValueError, match=f"{able}$"):
+    able = 'light_pc, sparse_pc, and auto, composed, dense with collapse="partial"'
+    for kernel in ("dense", "sparse", ps.kernels.Auto("full")):
+        with pytest.raises(ValueError, match=f"{able}$") as refused:
             ps.Chain(corpus(), ps.Model(2, topics="spike_slab"), kernel)
+        assert f"and {ps.registry.resolve('kernels', kernel)!r} integrates" in str(refused.value)
+    with pytest.raises(ValueError, match=f"without responses only; with them: {able}$"):
+        labelled = corpus().with_responses(["a", "b"] * (corpus().n_documents // 2))
+        ps.Chain(labelled, ps.Model(2, loss="hinge", topics="spike_slab"), "sparse")
 
 
 def test_log_joint_of_spike_and_slab():

@@ -425,7 +425,9 @@ def test_auto_draws_the_rest_jointly_beside_many_sparse_covariates():
 
 
 def test_a_joint_draw_beyond_the_memory_is_refused(monkeypatch):
-    monkeypatch.setattr(weights, "available_bytes", lambda: 1000)
     design, _, kappa, omega = problem()
+    monkeypatch.setattr(weights, "available_bytes", lambda: 1000)
+    update(design, kappa, omega, np.zeros((3, 4)), [0], method="block")  # so little is not asked after
+    monkeypatch.setattr(weights, "LITTLE", 0)
     with pytest.raises(ValueError, match=r'a joint draw of 4 weights takes .* take "coordinate" or "auto"'):
         update(design, kappa, omega, np.zeros((3, 4)), [0], method="block")

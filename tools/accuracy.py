@@ -49,12 +49,23 @@ def follow(chain, test, sweeps: int, every: int, label: str) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("data_dir")
-    parser.add_argument("--experiment", default="20ng")
-    parser.add_argument("--topics", type=int, nargs="+", default=[20, 50, 100, 200, 400])
-    parser.add_argument("--seeds", type=int, nargs="+", default=[0])
-    parser.add_argument("--sweeps", type=int, default=60)
-    parser.add_argument("--every", type=int, default=10)
+    parser.add_argument("data_dir", help="folder of public corpora")
+    parser.add_argument("--experiment", default="20ng", help="of conf/experiment (default %(default)s)")
+    parser.add_argument(
+        "--topics",
+        type=int,
+        nargs="+",
+        default=[20, 50, 100, 200, 400],
+        help="numbers of topics (default %(default)s)",
+    )
+    parser.add_argument(
+        "--seeds", type=int, nargs="+", default=[0], help="a chain each (default %(default)s)"
+    )
+    parser.add_argument("--sweeps", type=int, default=60, help="of a chain (default %(default)s)")
+    parser.add_argument(
+        "--every", type=int, default=10, help="sweeps between two evaluations (default %(default)s)"
+    )
+    parser.epilog = "Further arguments are overrides of `plugsamp fit`, such as weights.variance=0.001."
     given, overrides = parser.parse_known_args()
     train = test = None
     for n_topics in given.topics:

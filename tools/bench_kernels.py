@@ -53,11 +53,19 @@ def corpus(n_tokens: int, n_outputs: int, n_words: int = 10_000, length: int = 1
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--alpha", type=float, default=0.1)
-    parser.add_argument("--data")
-    parser.add_argument("--warm-up", type=int, default=1)
-    for name, default in (("topics", 100), ("outputs", 20), ("tokens", 200_000), ("sweeps", 5)):
-        parser.add_argument(f"--{name}", type=int, default=default)
+    parser.add_argument("--alpha", type=float, default=0.1, help="of the model (default %(default)s)")
+    parser.add_argument(
+        "--data",
+        help="folder of public corpora: 20ng_counts without responses; without it documents are made up",
+    )
+    parser.add_argument(
+        "--warm-up", type=int, default=1, help="sweeps before the clock starts (default %(default)s)"
+    )
+    for name, default, what in (
+        ("topics", 100, "of the model"), ("outputs", 20, "made-up classes; 0: none, and more kernels"),
+        ("tokens", 200_000, "of the made-up documents"), ("sweeps", 5, "of which the quickest counts"),
+    ):  # fmt: skip
+        parser.add_argument(f"--{name}", type=int, default=default, help=f"{what} (default %(default)s)")
     given = parser.parse_args()
     if given.data:
         given.outputs = 0

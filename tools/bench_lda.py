@@ -130,11 +130,19 @@ def levels_for(n_topics: int, found) -> tuple:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--data")
-    parser.add_argument("--topics", type=int, nargs="+", default=[100, 400, 1000])
-    parser.add_argument("--kernels", nargs="+", default=["sparse"])
-    parser.add_argument("--sweeps", type=int, default=300, help="at most")
-    parser.add_argument("--csv")
+    parser.add_argument("--data", help="folder of public corpora; without it documents are made up")
+    parser.add_argument(
+        "--topics",
+        type=int,
+        nargs="+",
+        default=[100, 400, 1000],
+        help="numbers of topics (default %(default)s)",
+    )
+    parser.add_argument(
+        "--kernels", nargs="+", default=["sparse"], help="NAME or NAME:OPTION=VALUE,... (default %(default)s)"
+    )
+    parser.add_argument("--sweeps", type=int, default=300, help="at most (default %(default)s)")
+    parser.add_argument("--csv", help="also write the curves to this file")
     parser.add_argument("--smoke", action="store_true", help="seconds: a small corpus, few topics and sweeps")
     given = parser.parse_args()
     topics, sweeps = ([10], 4) if given.smoke else (given.topics, given.sweeps)

@@ -46,10 +46,14 @@ def ours(data, n_topics: int, name: str, options: dict):
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--data")
-    parser.add_argument("--topics", type=int, nargs="+", default=[20, 100])
-    parser.add_argument("--sweeps", type=int, default=5)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--data", help="folder of public corpora; without it documents are made up")
+    parser.add_argument(
+        "--topics", type=int, nargs="+", default=[20, 100], help="numbers of topics (default %(default)s)"
+    )
+    parser.add_argument("--sweeps", type=int, default=5, help="of a chain in its turn (default %(default)s)")
+    parser.add_argument(
+        "--rounds", type=int, default=3, help="of turns, of which medians are taken (default %(default)s)"
+    )
     given = parser.parse_args()
     data = documents(given.data)
     for n_topics in given.topics:

@@ -5,7 +5,7 @@ python tools/bench_weights.py [topics] [outputs] [words as covariates]
 
 from __future__ import annotations
 
-import sys
+import argparse
 import time
 
 import numpy as np
@@ -111,4 +111,11 @@ def words(counts, kappa, omega, n_words, nnz=1_100_000):
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    for name, default, what in (
+        ("topics", 100, "of the model"), ("outputs", 20, "of the model"),
+        ("words", 50_000, "as sparse covariates; 0: without"),
+    ):  # fmt: skip
+        parser.add_argument(name, type=int, nargs="?", default=default, help=f"{what} (default %(default)s)")
+    given = parser.parse_args()
+    main(given.topics, given.outputs, given.words)

@@ -297,15 +297,25 @@ def startup(data, given) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--data")
-    parser.add_argument("--cases", nargs="+", default=list(CASES), choices=list(CASES))
-    parser.add_argument("--parts", nargs="+", default=["speed", "ceiling", "overhead", "startup"])
+    parser.add_argument("--data", help="folder of public corpora; without it documents are made up")
+    parser.add_argument(
+        "--cases", nargs="+", default=list(CASES), choices=list(CASES), help="models (default %(default)s)"
+    )
+    parser.add_argument(
+        "--parts",
+        nargs="+",
+        default=["speed", "ceiling", "overhead", "startup"],
+        help="what is measured (default %(default)s)",
+    )
     parser.add_argument(
         "--no-trace", dest="trace", action="store_false", help="sweeps alone, without log joint"
     )
     parser.add_argument("--awake", action="store_true", help="workers beyond the cores do not sleep")
-    for name, default in (("pairs", 5), ("sweeps", 3), ("workers", 2), ("many", 16)):
-        parser.add_argument(f"--{name}", type=int, default=default)
+    for name, default, what in (
+        ("pairs", 5, "turns of both, of which medians are taken"), ("sweeps", 3, "of a chain in its turn"),
+        ("workers", 2, "processes"), ("many", 16, "and so many of them, more than there are cores"),
+    ):  # fmt: skip
+        parser.add_argument(f"--{name}", type=int, default=default, help=f"{what} (default %(default)s)")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
     if given.awake:

@@ -26,8 +26,8 @@ TURN = 50
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--minutes", type=float, default=1.0)
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--minutes", type=float, default=1.0, help="how long (default %(default)s)")
+    parser.add_argument("--seed", type=int, default=0, help="of the damage (default %(default)s)")
     parser.add_argument("--only", help="formats whose names contain this")
     parser.add_argument("--case", type=int, help="this one case alone, its files written to ./case")
     options = parser.parse_args()

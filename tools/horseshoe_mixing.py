@@ -12,7 +12,7 @@ Each sweep draws the weights jointly given the scales, then the scales given the
 
 from __future__ import annotations
 
-import sys
+import argparse
 import time
 
 import numpy as np
@@ -154,4 +154,6 @@ def main(sweeps=4000):
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("sweeps", type=int, nargs="?", default=4000, help="of each way (default %(default)s)")
+    main(parser.parse_args().sweeps)

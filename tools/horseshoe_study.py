@@ -132,7 +132,9 @@ def draw(rows: list[dict], path: Path) -> None:
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("folder", nargs="?", type=Path, default=Path("horseshoe_study"))
+    parser.add_argument(
+        "folder", nargs="?", type=Path, default=Path("horseshoe_study"), help="what is written (%(default)s)"
+    )
     parser.add_argument("--data-sets", type=int, default=10, help="how many are simulated, seeds 0, 1, ...")
     parser.add_argument("--smoke", action="store_true", help="one small data set, some seconds")
     parser.add_argument("--no-plot", action="store_true", help="the table alone, without matplotlib")

@@ -218,19 +218,56 @@ def cell(data, model, n_outputs: int, length: int, collapse: str, given, writer,
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--topics", type=int, nargs="+")
-    parser.add_argument("--outputs", type=int, nargs="+", default=[0, 1, 2, 20, 90])
-    parser.add_argument("--lengths", type=int, nargs="+", default=[10, 170, 1000])
+    parser.add_argument(
+        "--topics",
+        type=int,
+        nargs="+",
+        help="numbers of topics (default 20 100 250 1000, with --data 100 250 400)",
+    )
+    parser.add_argument(
+        "--outputs",
+        type=int,
+        nargs="+",
+        default=[0, 1, 2, 20, 90],
+        help="numbers of outputs; with --data 0 for no labels, else theirs (default %(default)s)",
+    )
+    parser.add_argument(
+        "--lengths",
+        type=int,
+        nargs="+",
+        default=[10, 170, 1000],
+        help="mean tokens of made-up documents (default %(default)s)",
+    )
     parser.add_argument("--tokens", type=int, help="100,000 made-up ones, or all of the data")
-    parser.add_argument("--seconds", type=float, default=1.0)
-    parser.add_argument("--words", type=int, default=10_000)
-    parser.add_argument("--collapse", nargs="+", default=["full", "partial"], choices=["full", "partial"])
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        default=1.0,
+        help="CPU time of each kernel in a cell of 100 topics (default %(default)s)",
+    )
+    parser.add_argument(
+        "--words",
+        type=int,
+        default=10_000,
+        help="of made-up documents, how many different ones (default %(default)s)",
+    )
+    parser.add_argument(
+        "--collapse",
+        nargs="+",
+        default=["full", "partial"],
+        choices=["full", "partial"],
+        help="topics integrated out, or kept (default %(default)s)",
+    )
     parser.add_argument("--kernels", nargs="+", help="only these; dense is always needed")
     parser.add_argument("--corpora", nargs="+", default=["20ng_counts"], help="with --data: of conf/corpus")
     parser.add_argument("--late", action="store_true", help="from topics of 15 sweeps, whatever the collapse")
-    parser.add_argument("--data", type=Path)
-    parser.add_argument("--csv", type=Path, default=Path("kernel_choice.csv"))
-    parser.add_argument("--smoke", action="store_true")
+    parser.add_argument(
+        "--data", type=Path, help="folder of public corpora; without it documents are made up"
+    )
+    parser.add_argument(
+        "--csv", type=Path, default=Path("kernel_choice.csv"), help="what is written (default %(default)s)"
+    )
+    parser.add_argument("--smoke", action="store_true", help="one tiny cell, some seconds: does it run")
     given = parser.parse_args()
     if given.smoke:
         given.topics, given.outputs, given.lengths = [4], [0, 2], [10]

@@ -267,11 +267,16 @@ def one_kill(folder: Path, fit: list[str], draw, seconds: float, whom: str, tall
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--kills", type=int, default=20)
-    parser.add_argument("--kill", choices=("parent", "worker", "all", "any"), default="parent")
-    parser.add_argument("--documents", type=int, default=600)
-    parser.add_argument("--sweeps", type=int, default=60)
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--kills", type=int, default=20, help="how many (default %(default)s)")
+    parser.add_argument(
+        "--kill",
+        choices=("parent", "worker", "all", "any"),
+        default="parent",
+        help="whom (default %(default)s)",
+    )
+    parser.add_argument("--documents", type=int, default=600, help="made up, how many (default %(default)s)")
+    parser.add_argument("--sweeps", type=int, default=60, help="of a run (default %(default)s)")
+    parser.add_argument("--seed", type=int, default=0, help="of the moments (default %(default)s)")
     parser.add_argument("options", nargs="*", help="of plugsamp fit, such as backend=processes")
     given = parser.parse_args()
     draw, tally = random.Random(given.seed), Tally()

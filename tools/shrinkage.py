@@ -9,8 +9,8 @@ the median in per cent of that largest, and the mean number of weights of an out
 
 from __future__ import annotations
 
+import argparse
 import json
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -45,4 +45,6 @@ def main(folders) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("folders", nargs="+", metavar="RUN_FOLDER", help="of `plugsamp fit`")
+    main(parser.parse_args().folders)

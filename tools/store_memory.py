@@ -132,11 +132,20 @@ def sample(store: Path, kernel: str, n_topics: int, sweeps: int) -> bool:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--tokens", type=int, default=30_000_000)
-    parser.add_argument("--words", type=int, default=50_000)
-    parser.add_argument("--topics", type=int, default=20)
-    parser.add_argument("--sweeps", type=int, default=2)
-    parser.add_argument("--kernels", nargs="+", default=["sparse", "sparse_pc"])
+    parser.add_argument(
+        "--tokens", type=int, default=30_000_000, help="of the made-up corpus (default %(default)s)"
+    )
+    parser.add_argument(
+        "--words", type=int, default=50_000, help="how many different ones (default %(default)s)"
+    )
+    parser.add_argument("--topics", type=int, default=20, help="of the model (default %(default)s)")
+    parser.add_argument("--sweeps", type=int, default=2, help="of each kernel (default %(default)s)")
+    parser.add_argument(
+        "--kernels",
+        nargs="+",
+        default=["sparse", "sparse_pc"],
+        help="each in a process of its own (default %(default)s)",
+    )
     parser.add_argument("--store", type=Path, help="one that is there; by default one is made")
     parser.add_argument("--only", help=argparse.SUPPRESS)
     given = parser.parse_args()

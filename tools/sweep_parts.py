@@ -62,11 +62,17 @@ def report(name: str, topics: list[int], times: np.ndarray) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--data")
-    parser.add_argument("--topics", type=int, nargs="+", default=[100, 1000])
-    parser.add_argument("--sweeps", type=int, default=5)
-    parser.add_argument("--warm-up", type=int, default=6)
-    parser.add_argument("--kernels", nargs="+", default=["light_pc", "sparse_pc"])
+    parser.add_argument("--data", help="folder of public corpora; without it documents are made up")
+    parser.add_argument(
+        "--topics", type=int, nargs="+", default=[100, 1000], help="numbers of topics (default %(default)s)"
+    )
+    parser.add_argument(
+        "--sweeps", type=int, default=5, help="of which medians are taken (default %(default)s)"
+    )
+    parser.add_argument("--warm-up", type=int, default=6, help="sweeps before them (default %(default)s)")
+    parser.add_argument(
+        "--kernels", nargs="+", default=["light_pc", "sparse_pc"], help="names (default %(default)s)"
+    )
     given = parser.parse_args()
     data = documents(given.data)
     print(f"N={data.n_tokens:,} V={data.n_words:,}; CPU ns a token")

@@ -317,12 +317,16 @@ def metrics_of(settings, train, result: Fit | SeparateFit, trained, tested) -> d
     if settings.chains > 1:
         shape["chains"] = settings.chains
         shape["mixing"] = mixing_of(settings, result)
+    if settings.multiclass == "multitask":  # of one posterior; the mean of several chains
+        last = [row["log_joint"] for row in result.trace if row["sweep"] == result.n_sweeps]
+        shape["log_joint"] = float(np.mean(last))
     return {
         "main": main,
         "main_name": name,
         "test": tested.measures if tested is not None else None,
         "train": trained.measures,
         "seconds": result.seconds,
+        "start_seconds": result.seconds - result.sweep_seconds,
         "tokens_per_second": result.tokens_per_second,
         "sweeps": result.n_sweeps,
         "kept_sweeps": [shortened(kept) for kept in ([result.kept] if one else result.kept)],
@@ -387,8 +391,10 @@ def outcome(result: Fit | SeparateFit, trained, tested, metrics: Mapping) -> lis
             if k != "unknown"
         ]
         lines.append(f"R-hat {', '.join(known)}" if known else f"R-hat unknown: {mixed['unknown']}")
+    sweeps, whole = duration(result.sweep_seconds), duration(result.seconds)
+    start = "" if sweeps == whole else f"; with the start {whole}"
     speed = quantity(result.tokens_per_second)
-    return [*lines, f"{result.n_sweeps} sweeps in {duration(result.seconds)}, {speed} tok/s"]
+    return [*lines, f"{result.n_sweeps} sweeps in {sweeps}, {speed} tok/s{start}"]
 
 
 def _numbers(measures: Mapping) -> str:

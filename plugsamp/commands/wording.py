@@ -76,6 +76,8 @@ def _owners(config: Mapping) -> dict[str, str]:
             for name in part:
                 if isinstance(name, str) and name != "name" and name not in config:
                     owners.setdefault(name, f"{group}.{name}")
+    if "kernel" in config:  # which messages advise for other kernels than the chosen one
+        owners.setdefault("collapse", "kernel.collapse")
     return owners
 
 

@@ -82,6 +82,9 @@ class Kernel(Configured, ABC):
     #: Losses allowed: False for kernels of unsupervised models.
     responses = True
 
+    #: Whether responses take memory for every pair of topics.
+    pairs = False
+
     #: What keeps the chain from the posterior, in words that follow "the kernel"; None: nothing does.
     approximate: str | None = None
 
@@ -125,7 +128,12 @@ def partial_kernels(responses: bool) -> str:
                 always.append(name)
         except (RegistryError, TypeError):  # options that must be given, or that there cannot be
             continue
-    return ", ".join([*always, f'and with collapse="partial" {", ".join(chosen)}'])
+    return ", ".join([*always, f'and {", ".join(chosen)} with collapse="partial"'])
+
+
+def frugal_kernels() -> str:
+    """The registered kernels that sample models with responses in memory linear in K, for messages."""
+    return ", ".join(name for name, kernel in _registered() if kernel.responses and not kernel.pairs)
 
 
 def _registered() -> Iterator[tuple[str, type[Kernel]]]:

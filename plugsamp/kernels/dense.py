@@ -5,10 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from plugsamp.dispatch import load
-from plugsamp.kernels.base import BlockReport, Kernel, Sampler, held_at, only
+from plugsamp.kernels.base import BlockReport, Kernel, Sampler, frugal_kernels, held_at, only
 from plugsamp.state import State
 
 _loop = load("plugsamp.kernels.dense_loop")
+
+#: Bytes of a pair of topics: its score and the exponential in single precision, and the score in double.
+PAIR = 16
 
 
 class Dense(Kernel):
@@ -25,6 +28,8 @@ class Dense(Kernel):
 
     references = ("griffiths2004",)
 
+    pairs = True
+
     def sampler(self, state: State) -> Sampler:
         return _DenseSampler(state)
 
@@ -38,11 +43,20 @@ class _DenseSampler(Sampler):
     def _call(self, first, last, key, **options):
         s = self.state
         word, totals = (s.topic_word, s.topic_totals) if s.phi is None else s.unread_counts
-        return _loop.sample_documents(
-            s.offsets, first, last, s.words, s.z, word, totals, s.phi, s.alpha, s.beta,
-            s.beta_sum, s.eta_by_output, s.kappa[first:last], s.omega[first:last], s.offset[first:last],
-            key, **options,
-        )  # fmt: skip
+        try:
+            return _loop.sample_documents(
+                s.offsets, first, last, s.words, s.z, word, totals, s.phi, s.alpha, s.beta,
+                s.beta_sum, s.eta_by_output, s.kappa[first:last], s.omega[first:last], s.offset[first:last],
+                key, **options,
+            )  # fmt: skip
+        except MemoryError:
+            if not s.n_outputs:
+                raise
+            wanted = PAIR * s.stride**2 / 1e9
+            raise MemoryError(
+                f"the dense kernel has no memory for the pairs of {s.n_topics:,} topics: with responses it "
+                f"wants {wanted:,.1f} GB in each process; kernels that do without: {frugal_kernels()}"
+            ) from None
 
     def sample(self, first: int, last: int, key: int, words=None) -> BlockReport:
         moved, sums, doubles = self._call(first, last, key, **only(words))

@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from plugsamp.brief import Brief
 from plugsamp.checks import LARGEST, is_number, shortened
 from plugsamp.errors import InputWarning
 from plugsamp.units import mean_and_deviation
 
 
-@dataclass(frozen=True)
-class Coding:
+@dataclass(frozen=True, repr=False)
+class Coding(Brief):
     """Coded responses of a corpus.
 
     Attributes

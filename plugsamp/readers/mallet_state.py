@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
+from plugsamp.brief import Brief
 from plugsamp.corpus import Corpus
 from plugsamp.counts import LIMIT
 from plugsamp.errors import InputError
@@ -20,8 +21,8 @@ from plugsamp.readers.numbers import ID
 _MOST_TOPICS = 65535
 
 
-@dataclass(frozen=True)
-class TopicState:
+@dataclass(frozen=True, repr=False)
+class TopicState(Brief):
     """What a state file holds.
 
     Attributes

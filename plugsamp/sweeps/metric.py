@@ -21,7 +21,9 @@ PARTS = ("test", "train")
 MAIN = "main"
 
 #: Numbers of a run that are no measure of a part of the documents.
-OTHERS = {"seconds": False, "tokens_per_second": True, "log_joint_words_per_token": True}
+OTHERS = {
+    "seconds": False, "tokens_per_second": True, "log_joint": True, "log_joint_words_per_token": True,
+}  # fmt: skip
 
 
 def check(name: str) -> str:

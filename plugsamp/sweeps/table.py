@@ -23,6 +23,9 @@ NAME = "sweep.csv"
 #: What a sweep was started as, in its folder.
 PLAN = "sweep.json"
 
+#: Columns that a run has whatever its task.
+OF_ALL = ("log_joint", "tokens_per_second", "seconds")
+
 #: Beside those of `plugsamp.sweeps.status`.
 REFUSED, NOT_STARTED = "refused", "not started"
 
@@ -84,8 +87,9 @@ class SweepTable:
     jobs : list of Job
     rows : list of dict
         A row a job, with the keys of `columns`, None where there is nothing: options, measures
-        (``test_accuracy`` and so on), ``seconds`` of sampling, ``wall_seconds`` of the whole job, ``status``,
-        ``error``, ``folder``.
+        (``test_accuracy`` and so on), ``log_joint`` of the last sweep, ``tokens_per_second`` of the sweeps,
+        ``seconds`` of sampling with its start, ``wall_seconds`` of the whole job, ``status``, ``error``,
+        ``folder``.
     columns : list of str
     options, measures : list of str
         The columns that are options, and measures.
@@ -116,10 +120,10 @@ class SweepTable:
         self.options = option_columns(job.overrides for job in self.jobs)
         found = [metrics_by_name.measures(job.metrics) for job in self.jobs]
         self.measures = list(dict.fromkeys(name for one in found for name in one))
-        if metric not in (metrics_by_name.MAIN, "seconds", *self.measures):
+        if metric not in (metrics_by_name.MAIN, *OF_ALL, *self.measures):
             self.measures.insert(0, metric)
         self.rows = [self._row(job, measures) for job, measures in zip(self.jobs, found, strict=True)]
-        ends = ["seconds", "wall_seconds", "status", "error", "folder"]
+        ends = [*OF_ALL, "wall_seconds", "status", "error", "folder"]
         self.columns = [*self.options, *self.measures, *ends]
         self.varied = [o for o in self.options if len({str(row[o]) for row in self.rows}) > 1]
 
@@ -129,7 +133,7 @@ class SweepTable:
         if self.metric in self.measures and row[self.metric] is None:
             row[self.metric] = metrics_by_name.value(job.metrics, self.metric)
         return row | {
-            "seconds": job.metrics.get("seconds"),
+            **{name: metrics_by_name.value(job.metrics, name) for name in OF_ALL},
             "wall_seconds": job.record.get("wall_seconds"),
             "status": job.status,
             "error": job.error,

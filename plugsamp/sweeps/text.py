@@ -5,7 +5,7 @@ from __future__ import annotations
 from plugsamp.summary import clipped, one_line
 from plugsamp.sweeps import metric as metrics_by_name
 from plugsamp.sweeps import status as statuses
-from plugsamp.sweeps.table import SweepTable
+from plugsamp.sweeps.table import OF_ALL, SweepTable
 
 #: Values of options are cut to so many characters.
 WIDEST = 40
@@ -53,7 +53,8 @@ def lacking(table: SweepTable) -> str | None:
 def shown_measures(table: SweepTable) -> list[str]:
     """The measures that the table is sorted by: what metric=main stands for may differ between jobs."""
     if table.metric != metrics_by_name.MAIN:
-        return [table.metric] if table.metric in table.measures else []
+        there = [*table.measures, *OF_ALL]
+        return [table.metric] if table.metric in there and table.metric != "seconds" else []
     mains = {job.metrics.get("main_name") for job in table.jobs}
     return [name for name in table.measures if name in mains]
 

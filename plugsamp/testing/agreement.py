@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from weakref import proxy
+
 import numpy as np
 
 from plugsamp.testing.cases import Case
@@ -15,7 +17,7 @@ class _Features:
     """Features of a draw (z, eta) whose exact expectations the enumeration knows."""
 
     def __init__(self, exact: Enumeration):
-        self.exact = exact
+        self.exact = proxy(exact)  # which has this: its memory is to go with its last user
         case = exact.case
         names, expected, variance = [], [], []
         p = exact.probability
@@ -88,7 +90,9 @@ def compare_with_enumeration(exact: Enumeration, z, eta, *, batches: int = 50) -
     Every feature is a mean with a known expectation, so autocorrelation is dealt with in one way, by
     batch means; eta's distribution function is compared at five quantiles.
     """
-    features = _Features(exact)
+    if exact.features is None:  # several runs are compared with one posterior
+        exact.features = _Features(exact)
+    features = exact.features
     values, label = features.of(np.asarray(z), np.asarray(eta, dtype=float))
     return compare_means(
         values,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -139,6 +140,17 @@ class GewekeCase:
         """n independent draws of the joint as features (n, F)."""
         states = self.states(rng)
         return np.array([self.features(*next(states)) for _ in range(n)])
+
+    def drawn(self, n: int, seed: int) -> tuple[np.ndarray, np.random.Generator]:
+        """`forward` with a generator of `seed`, and the generator after it: once for all steps that ask."""
+        if (n, seed) not in self._drawn:
+            rng = np.random.default_rng([seed, 17])
+            self._drawn[n, seed] = self.forward(n, rng), rng
+        return self._drawn[n, seed]
+
+    @cached_property
+    def _drawn(self) -> dict:
+        return {}
 
     def states(self, rng, batch: int = 256):
         """Independent draws without end: a Case with its words, and the rest."""
@@ -312,8 +324,7 @@ def geweke(
     n_forward, n_chain : int
         Draws of each. The chain starts from a forward draw, so it needs no burn-in.
     """
-    rng = np.random.default_rng([seed, 17])
-    first = setup.forward(n_forward, rng)
+    first, rng = deepcopy(setup.drawn(n_forward, seed))
     case, state = next(setup.states(rng))
     second = np.empty((n_chain, len(setup.names)))
     for s in range(n_chain):

@@ -77,6 +77,7 @@ class Enumeration:
                 f"{case}: the posterior cannot be enumerated, its loss or prior draws parameters"
             )
         self.case = case
+        self.features = None  # what `plugsamp.testing.agreement` makes of it
         k, n, n_documents = case.n_topics, case.n_tokens, case.n_documents
         self.z = np.array(list(product(range(k), repeat=n)), dtype=np.int64).reshape(-1, n)
         one_hot = self.z[:, :, None] == np.arange(k)
@@ -93,11 +94,15 @@ class Enumeration:
         self.group = self.group.ravel()
         self._group_doc_topic = self.doc_topic[first]
         integrals = np.ones((case.n_outputs, len(groups)))
-        tables = []
+        means, tables = [], []
         for c in range(case.n_outputs):
             grid, weight, values, pattern = self._table(c, points)
             tables.append((grid, weight, values, pattern))
-            integrals[c] = [self._integrand(values, pattern, g) @ weight for g in range(len(groups))]
+            moments = np.zeros((len(groups), 1 + case.n_features))
+            for nodes, psi in self._pieces(values, pattern, len(grid)):
+                moments += psi @ (weight[nodes, None] * np.column_stack([np.ones(psi.shape[1]), grid[nodes]]))
+            integrals[c] = moments[:, 0]
+            means.append(moments[:, 1:] / moments[:, :1])
         log_p += np.log(integrals).sum(axis=0)[self.group]
         self.log_evidence = float(logsumexp(log_p))
         self.probability = np.exp(log_p - self.log_evidence)
@@ -108,11 +113,12 @@ class Enumeration:
         self.f_mean = np.zeros((n_documents, case.n_outputs))
         self._tables = tables
         for c, (grid, weight, values, pattern) in enumerate(tables):
-            mass = np.zeros(len(grid))
+            mass = np.empty(len(grid))
+            share = self.group_probability / integrals[c]
+            for nodes, psi in self._pieces(values, pattern, len(grid)):
+                mass[nodes] = weight[nodes] * (share @ psi)
             for g in range(len(groups)):
-                inside = weight * self._integrand(values, pattern, g) / integrals[c, g]
-                mass += self.group_probability[g] * inside
-                self.f_mean[:, c] += self.group_probability[g] * (self._design(g) @ (inside @ grid))
+                self.f_mean[:, c] += self.group_probability[g] * (self._design(g) @ means[c][g])
             self.eta_grid.append(grid)
             self.eta_probability.append(mass)
             self.eta_mean[c] = mass @ grid
@@ -143,6 +149,16 @@ class Enumeration:
             values.append(np.exp(log_psi))
         return grid, weight, values, index
 
+    def _pieces(self, values, pattern, n_nodes: int, size: int = 1024):
+        """Slices of the nodes, and psi of all documents at them, (groups, size): what fits into caches."""
+        for first in range(0, n_nodes, size):
+            nodes = slice(first, min(first + size, n_nodes))
+            psi = np.ones((len(pattern), nodes.stop - first))
+            for d, of_patterns in enumerate(values):
+                if of_patterns.shape[1] > 1:  # the others are 1 everywhere
+                    psi *= of_patterns[:, nodes][pattern[:, d]]
+            yield nodes, psi
+
     def _integrand(self, values, pattern, g: int) -> np.ndarray:
         result = values[0][pattern[g, 0]]
         for d in range(1, len(values)):
@@ -164,22 +180,26 @@ class Enumeration:
 
     def eta_quantile(self, c: int, j: int, levels) -> np.ndarray:
         """Quantiles of the posterior of eta_cj."""
-        order = np.argsort(self.eta_grid[c][:, j])
-        value = self.eta_grid[c][order, j]
-        cdf = np.cumsum(self.eta_probability[c][order])
+        value, _, cdf = self._sorted(c, j)
         return np.interp(levels, cdf, value)
 
     def eta_cdf(self, c: int, j: int, at) -> np.ndarray:
         """P(eta_cj <= at)."""
+        value, mass, cdf = self._sorted(c, j)
+        return np.interp(at, value, cdf - 0.5 * mass)
+
+    def _sorted(self, c: int, j: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The nodes' values of eta_cj ascending, their masses, and those summed."""
         order = np.argsort(self.eta_grid[c][:, j])
         mass = self.eta_probability[c][order]
-        return np.interp(at, self.eta_grid[c][order, j], np.cumsum(mass) - 0.5 * mass)
+        return self.eta_grid[c][order, j], mass, np.cumsum(mass)
 
     def tilted(self, log_factor: np.ndarray) -> Enumeration:
         """This posterior of z times exp(log_factor), (S,): responses with (kappa, omega, eta) held fixed."""
         if self.case.n_outputs:
             raise ValueError("only a posterior without outputs can be tilted")
         result = copy(self)
+        result.features = None
         log_p = np.log(self.probability) + log_factor
         result.probability = np.exp(log_p - logsumexp(log_p))
         return result

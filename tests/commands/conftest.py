@@ -81,3 +81,14 @@ def read_csv():
             return list(csv.DictReader(file))
 
     return read
+
+
+@pytest.fixture
+def sweep(at, write_documents, fast):
+    """`plugsamp fit -m` into the folder ``sweep``."""
+    write_documents(at / "d.jsonl")
+
+    def fit(*arguments):
+        return main(["fit", "-m", *fast, "corpus.path=d.jsonl", "hydra.sweep.dir=sweep", *arguments])
+
+    return fit

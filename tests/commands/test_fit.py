@@ -25,6 +25,9 @@ def test_a_run_leaves_what_it_promises(at, capsys, write_documents, run, read_cs
     assert metrics["seed"] == 0 and len(metrics["corpus_digest"]) >= 32 and metrics["tokens_per_second"] > 0
     trace = read_csv(folder / "trace.csv")
     assert [int(r["sweep"]) for r in trace] == list(range(1, 31))
+    sweeps = sum(float(r["seconds"]) for r in trace)
+    assert metrics["start_seconds"] == pytest.approx(metrics["seconds"] - sweeps, abs=1e-9)
+    assert metrics["log_joint"] == float(trace[-1]["log_joint"])
     for column in ("seconds", "log_joint", "log_joint_words", "loss", "moved"):
         assert all(np.isfinite(float(r[column])) for r in trace), column
     rows = read_csv(folder / "predictions.csv")
@@ -110,8 +113,8 @@ def test_multirun_runs_each(at, write_documents, fast):
     for number, choices in enumerate(
         (["loss=hinge", "kernel=composed,dense"], ["loss=none", "kernel=glob(*)"])
     ):
-        folder = f"hydra.sweep.dir=sweep/{number}"
-        assert main(["fit", "-m", *fast, "corpus.path=d.jsonl", *choices, folder]) == 0
+        options = ["corpus.path=d.jsonl", "report=false", f"hydra.sweep.dir=sweep/{number}"]
+        assert main(["fit", "-m", *fast, *options, *choices]) == 0
     found = {m.parent: json.loads(m.read_text()) for m in (at / "sweep").glob("*/*/metrics.json")}
     assert {m["main_name"] for m in found.values()} == {"test_accuracy", "test_log_likelihood"}
 

@@ -10,6 +10,8 @@ import pytest
 
 from plugsamp.cli import COMMANDS, main
 
+from ..crossed import crossed
+
 
 def test_alone_it_prints_what_there_is(capsys):
     assert main([]) == 0
@@ -27,8 +29,9 @@ def test_alone_and_import_are_quick_because_they_import_little():
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60).returncode == 0
 
 
-@pytest.mark.parametrize("buffered", ["", "1"])
-@pytest.mark.parametrize("arguments", [[], ["--version"], ["plugins"], ["fit", "--help"]], ids=str)
+@pytest.mark.parametrize(
+    "arguments, buffered", crossed([[], ["--version"], ["plugins"], ["fit", "--help"]], ["", "1"])
+)
 def test_a_reader_that_has_had_enough_is_no_error(arguments, buffered):
     process = subprocess.Popen(
         [sys.executable, "-m", "plugsamp.cli", *arguments],

@@ -59,7 +59,7 @@ def rows(path):
 
 def untimed(path):
     found = json.loads(path.read_text())
-    return {k: v for k, v in found.items() if k not in ("seconds", "tokens_per_second")}
+    return {k: v for k, v in found.items() if k not in ("seconds", "start_seconds", "tokens_per_second")}
 
 
 def assert_same(one, two) -> None:

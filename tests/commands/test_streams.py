@@ -11,6 +11,8 @@ import sys
 
 import pytest
 
+from ..crossed import crossed
+
 
 def test_no_control_characters_without_a_terminal(at, write_documents, fast):
     write_documents(at / "d.jsonl")
@@ -60,8 +62,12 @@ def shell(command, at, **environment):
     return done.returncode, done.stderr
 
 
-@pytest.mark.parametrize("command", ["p fit ARGS", "p fit --help", "p fit --cfg job", "p plugins", "p"])
-@pytest.mark.parametrize("reader", ["head -1 >/dev/null", "true"])
+@pytest.mark.parametrize(
+    "command, reader",
+    crossed(
+        ["p fit ARGS", "p fit --help", "p fit --cfg job", "p plugins", "p"], ["head -1 >/dev/null", "true"]
+    ),
+)
 def test_a_reader_that_leaves_is_no_mistake(at, command, reader, write_documents, fast, run):
     write_documents(at / "d.jsonl")
     arguments = " ".join(f"'{a}'" for a in [*fast, "corpus.path=d.jsonl", "hydra.run.dir=run"])

@@ -43,9 +43,10 @@ def reference_step(mutant=None, **options):
 
 
 def test_reference_passes_and_mutant_fails():
-    assert geweke(SUPERVISED, reference_step(), n_forward=3000, n_chain=3000, seed=1).passes()
+    """With the draws that the short tests have, by far."""
+    assert geweke(SUPERVISED, reference_step(), n_forward=3000, n_chain=1500, seed=1).passes()
     wrong = reference_step("inverted-test", kernel="composed")
-    assert not geweke(SUPERVISED, wrong, n_forward=3000, n_chain=3000, seed=1).passes()
+    assert not geweke(SUPERVISED, wrong, n_forward=3000, n_chain=1500, seed=1).passes()
 
 
 def run(setup, configuration, update, n, seed=3):
@@ -60,32 +61,46 @@ def run(setup, configuration, update, n, seed=3):
     assert result.passes(), str(result)
 
 
-def short(configuration):
+def short(configuration, setup):
+    """Composed kernels of one composition; with responses, and without if a kernel then draws otherwise."""
     name = label(configuration)
-    return not name.startswith("composed") or name.endswith("-cycle-3")
+    if name.startswith("composed") and not name.endswith("-cycle-3"):
+        return False
+    return setup is SUPERVISED or configuration[0] in ("dense", "fast", "sparse", "sparse_pc")
 
 
-@pytest.mark.parametrize("setup", [PLAIN, SUPERVISED], ids=["plain", "supervised"])
 @pytest.mark.parametrize(
-    "configuration",
+    "configuration, setup, n",
     [
-        pytest.param(c, id=label(c), marks=() if short(c) else (pytest.mark.slow,))
+        pytest.param(
+            c, setup, n, id=f"{n}-{label(c)}-{setup.case.name}", marks=() if quick else (pytest.mark.slow,)
+        )
         for c in kernel_configurations()
+        for setup in (PLAIN, SUPERVISED)
+        if not setup.case.n_outputs or resolve("kernels", c[0], **c[1]).responses
+        for n, quick in ((1500, short(c, setup)), (20_000, False))
     ],
 )
-@pytest.mark.parametrize("n", [1500, pytest.param(20_000, marks=pytest.mark.slow)])
 def test_kernel(configuration, setup, n):
-    kernel = resolve("kernels", configuration[0], **configuration[1])
-    if setup.case.n_outputs and not kernel.responses:
-        pytest.skip("no responses")
     run(setup, configuration, "coordinate" if n % 3 else "block", n)
 
 
 DENSE = {collapse: ("dense", {"collapse": collapse}) for collapse in ("full", "partial")}
 
 
+#: A Gaussian of fixed variance is in `test_prior`; a larger cost has its draws in test_polya_gamma.
+ELSEWHERE = {"gaussian-variance=0.8", "logistic-cost=2.5"}
+
+
 @pytest.mark.parametrize("n", [1500, pytest.param(20_000, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("loss", [name for name in LOSSES if name not in ("none", "hinge")])
+@pytest.mark.parametrize(
+    "loss",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] * (name in ELSEWHERE))
+        for name in LOSSES
+        if name not in ("none", "hinge")
+    ],
+)
 def test_loss_that_is_a_likelihood(loss, n):
     """What the loss draws itself, its parameters, is part of the joint."""
     run(LOSSES[loss], DENSE["partial"], "block", n)

@@ -38,7 +38,10 @@ CORRECT = [
 ]
 
 
-@pytest.mark.parametrize("loss, index, options", CORRECT)
+@pytest.mark.parametrize(
+    "loss, index, options",
+    [pytest.param(*one, marks=[pytest.mark.slow] * (one[:2] == ("hinge", 1))) for one in CORRECT],
+)
 def test_correct_reference_passes(loss, index, options):
     result = run(cases_for(loss)[index], **options)
     assert result.passes(), str(result)

@@ -39,12 +39,6 @@ def chain_for(case, configuration, seed=5, sweeps=4):
     return chain
 
 
-def skip_if_unsupervised_only(case, configuration):
-    name, options = configuration
-    if case.n_outputs and not resolve("kernels", name, **options).responses:
-        pytest.skip(f"{name} samples models without responses only")
-
-
 def grid(chosen):
     """The battery for some configurations; what is not short is slow."""
     return [
@@ -124,10 +118,22 @@ EXTREMES = [
 ]
 
 
-@pytest.mark.parametrize("case", EXTREMES, ids=str)
-@pytest.mark.parametrize("configuration", CONFIGURATIONS[:: max(1, len(CONFIGURATIONS) // 12)], ids=label)
+def extremes():
+    """Composed kernels meet half of the cases, sizes with and without responses in turn; the rest is slow."""
+    result = []
+    for i, configuration in enumerate(CONFIGURATIONS[:: max(1, len(CONFIGURATIONS) // 12)]):
+        name, options = configuration
+        for j, case in enumerate(EXTREMES):
+            if case.n_outputs and not resolve("kernels", name, **options).responses:
+                continue
+            short = name != "composed" or (i + j + j // 2) % 2 == 0
+            marks = () if short else (pytest.mark.slow,)
+            result.append(pytest.param(configuration, case, id=f"{label(configuration)}-{case}", marks=marks))
+    return result
+
+
+@pytest.mark.parametrize("configuration, case", extremes())
 def test_extremes(configuration, case):
-    skip_if_unsupervised_only(case, configuration)
     chain = chain_for(case, configuration, sweeps=3)
     rng = np.random.default_rng(1)
     if case.n_outputs:  # weights that nobody would draw, so that scores differ by hundreds

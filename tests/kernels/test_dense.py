@@ -1,6 +1,7 @@
 """The dense kernel where scores are too large for floats: its form in doubles."""
 
 from itertools import product
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from scipy import stats
 from scipy.special import gammaln
 
 import plugsamp as ps
-from plugsamp.kernels import Dense
+from plugsamp.kernels import Dense, dense
 
 WORDS, K, C = [0, 1, 1, 2, 3], 17, 2
 
@@ -95,3 +96,17 @@ def test_a_sweep_that_ends_midway_leaves_a_chain_that_can_go_on(collapse, monkey
     other.sweep = 2
     other.set_state(z=z)
     np.testing.assert_array_equal(chain.run(2).z, other.run(2).z)
+
+
+def test_what_memory_was_wanted_is_told(chain, monkeypatch):
+    def lack(*arguments, **options):
+        raise MemoryError("none")
+
+    monkeypatch.setattr(dense, "_loop", SimpleNamespace(sample_documents=lack))
+    said = r"pairs of 17 topics: with responses it wants 0.0 GB .*do without: .*composed.*sparse_pc"
+    with pytest.raises(MemoryError, match=said) as refused:
+        chain.run(1)
+    assert "dense" not in str(refused.value).partition("do without")[2]
+    unsupervised = ps.Chain(ps.Corpus(WORDS, [0, len(WORDS)], n_words=4), ps.Model(K), Dense())
+    with pytest.raises(MemoryError, match=r"^none$"):  # no pairs there
+        unsupervised.run(1)

@@ -156,3 +156,10 @@ def chromium(tmp_path_factory):
     browser = Browser(program, tmp_path_factory.mktemp("chromium"))
     yield browser
     browser.close()
+
+
+@pytest.fixture
+def at(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("PLUGSAMP_TRACEBACK", raising=False)
+    return tmp_path

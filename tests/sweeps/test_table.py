@@ -53,11 +53,21 @@ def test_the_best_first_and_what_has_no_outcome_last(sweep):
     found = [row["status"] for row in table.rows]
     assert found == [*["done"] * 3, "interrupted", "killed", "failed", "not started"]
     measures = ["test_accuracy", "test_log_likelihood"]
-    ends = ["seconds", "wall_seconds", "status", "error", "folder"]
+    ends = ["log_joint", "tokens_per_second", "seconds", "wall_seconds", "status", "error", "folder"]
     assert table.columns == ["n_topics", "loss", *measures, *ends]
     assert table.rows[0] | {"wall_seconds": 3.0} == table.rows[0]
     assert (table.rows[0]["n_topics"], table.rows[0]["test_accuracy"]) == (50, 0.8)
     assert table.varied == ["n_topics", "loss"] and len(table) == 7 and len(table.failed) == 4
+
+
+def test_what_a_run_has_whatever_its_task(sweep):
+    path = sweep / "10/metrics.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"log_joint": -9.5, "tokens_per_second": 2e6}))
+    table = ps.sweep_table(sweep, "log_joint")
+    assert [table.rows[0][name] for name in ("folder", "log_joint", "tokens_per_second")] == ["10", -9.5, 2e6]
+    assert table.rows[1]["log_joint"] is None  # of an older plugsamp
+    assert "log_joint" in described(table).splitlines()[0]
+    assert "log_joint" not in described(ps.sweep_table(sweep)).splitlines()[0]
 
 
 def test_less_is_better_of_some(sweep):

@@ -34,11 +34,11 @@ class Claim:
 
     @property
     def verdict(self) -> str:
-        """In a word or two, with the reason if it differs."""
+        """In a word or two, with the reason if it differs, or that none is known."""
         if self.agrees:
             return "agrees"
         word = "open" if self.agrees is None else "differs"
-        return f"{word}: {self.because}" if self.because else word
+        return f"{word}: {self.because or 'why was not found out'}"
 
 
 def table(claims: Iterable[Claim]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import json
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -135,6 +136,21 @@ class Context:
             train, test = simulated_split("20ng_counts", self.seed, of_loss(model.loss))
         return Setup(train, test, model, chosen["kernel"], settings)
 
+    @property
+    def note(self) -> str:
+        """What must be known of figures that are not of the real corpora, or ""."""
+        if self.smoke:
+            return (
+                "A SMOKE RUN: simulated documents, tiny sizes. It shows that everything runs; the figures "
+                "say nothing of the paper's claims."
+            )
+        if self.data is None:
+            return (
+                "SIMULATED documents, for want of --data, the folder of real corpora. The figures are not "
+                "those of the paper's."
+            )
+        return ""
+
     def size(self, real, smoke):
         """The one for this run."""
         return smoke if self.smoke else real
@@ -165,7 +181,7 @@ class Study:
     size: tuple[float, float] = field(default=(8.0, 4.0))
 
     def run(self, context: Context) -> Path:
-        """Write NAME.csv, then NAME.md and NAME.png.
+        """Write NAME.csv and how it was made (NAME.json), then NAME.md and NAME.png.
 
         Rows go to NAME.part.csv as they come, which is renamed in the end: a run that stops leaves what there
         was before.
@@ -183,8 +199,15 @@ class Study:
                 file.flush()
                 print("  ".join(f"{k} {shown(v)}" for k, v in row.items()), flush=True)
         part.replace(path)
+        about = {"note": context.note, "seed": context.seed, "tokens": context.tokens}
+        path.with_suffix(".json").write_text(json.dumps(about) + "\n", encoding="utf-8")
         self.show(context.folder)
         return path
+
+    def note(self, folder: Path) -> str:
+        """`Context.note` of the run that left its rows in `folder`."""
+        path = folder / f"{self.name}.json"
+        return json.loads(path.read_text(encoding="utf-8"))["note"] if path.exists() else ""
 
     def found(self, folder: Path) -> list[Claim]:
         """The claims, by the rows that a run has left in `folder`."""
@@ -193,7 +216,9 @@ class Study:
     def show(self, folder: Path) -> None:
         """Write NAME.md, the claims, and NAME.png, where matplotlib is installed, from NAME.csv."""
         path = folder / f"{self.name}.csv"
-        path.with_suffix(".md").write_text(table(self.found(folder)) + "\n", encoding="utf-8")
+        note = self.note(folder)
+        text = f"**{note}**\n\n" if note else ""
+        path.with_suffix(".md").write_text(f"{text}{table(self.found(folder))}\n", encoding="utf-8")
         if find_spec("matplotlib") is None:
             print("no picture: pip install 'plugsamp[plots]'")
             return
@@ -204,6 +229,8 @@ class Study:
 
         figure = Figure(figsize=self.size, layout="constrained")
         self.draw(read_rows(path), figure)
+        if note:
+            figure.suptitle(note.partition(". ")[0].removesuffix("."), color="firebrick", fontsize="medium")
         figure.savefig(path.with_suffix(".png"), dpi=120)
 
 
