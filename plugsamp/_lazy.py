@@ -25,7 +25,7 @@ def attach(package: str, names: Mapping[str, str]) -> tuple[Callable, Callable, 
         try:
             module = import_module(names[name])
         except ImportError as error:
-            if find_spec("plugsamp.cpu") is not None:
+            if find_spec("plugsamp.system.cpu") is not None:
                 raise
             where = import_module("plugsamp").__path__[0]
             raise ImportError(

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 import scipy.sparse as sp
 
-from plugsamp.backends.arena import map_again, place_in_file, seen
 from plugsamp.checks import frozen
 from plugsamp.counts import canonical
 from plugsamp.errors import InputError
+from plugsamp.system.arena import map_again, place_in_file, seen
 
 #: Tokens of a file that are looked at as one piece.
 PIECE = 1 << 20

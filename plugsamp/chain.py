@@ -12,27 +12,28 @@ from itertools import pairwise
 import numpy as np
 from scipy import sparse
 
-from plugsamp import adlda, weight_step
-from plugsamp.approximations import approximations
 from plugsamp.backends.base import Backend
 from plugsamp.backends.serial import Serial
-from plugsamp.blas import single_thread
 from plugsamp.checks import whole
-from plugsamp.columns import Columns
 from plugsamp.corpus import Corpus
-from plugsamp.design import Fixed
+from plugsamp.diagnostics.approximations import approximations
 from plugsamp.errors import ApproximationWarning, InputWarning, NonFinite
 from plugsamp.kernels.base import Kernel, partial_kernels, responsive_kernels
-from plugsamp.learning import draw_priors
 from plugsamp.model import Model
-from plugsamp.phases import Phases
+from plugsamp.priors.columns import Columns
 from plugsamp.random.draws import Purpose, stream, stream_key
 from plugsamp.registry import resolve
-from plugsamp.response_weights import response_weights
-from plugsamp.responses import Responses
+from plugsamp.regression import weight_step
+from plugsamp.regression.design import Fixed
+from plugsamp.regression.response_weights import response_weights
+from plugsamp.regression.responses import Responses
+from plugsamp.regression.weights import check_update
+from plugsamp.sampling import adlda
+from plugsamp.sampling.learning import draw_priors
+from plugsamp.sampling.phases import Phases
 from plugsamp.state import State
+from plugsamp.system.blas import single_thread
 from plugsamp.topics import lazily, tiny
-from plugsamp.weights import check_update
 
 log = logging.getLogger(__name__)
 
@@ -110,7 +111,7 @@ class Chain:
     init : array_like (N,) of int, optional
         The first topics; by default drawn uniformly, or as the kernel starts.
     weight_update : {"auto", "block", "mixed", "coordinate"}
-        How the weights are drawn (`plugsamp.weights`).
+        How the weights are drawn (`plugsamp.regression.weights`).
     weight_passes : int
         Passes of the coordinate update in a sweep.
     choose : callable, optional

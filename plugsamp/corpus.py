@@ -10,7 +10,6 @@ from types import MappingProxyType
 import numpy as np
 import scipy.sparse as sp
 
-from plugsamp import memory
 from plugsamp.bags import Counted, Mapped, translated
 from plugsamp.checks import (
     column_names,
@@ -25,6 +24,7 @@ from plugsamp.checks import (
 )
 from plugsamp.counts import LIMIT, canonical, check_pointers
 from plugsamp.errors import InputError
+from plugsamp.system import memory
 
 #: What a token costs while a chain runs: its word (4 bytes), its topic, and its place by word.
 BYTES_PER_TOKEN = 12

@@ -8,7 +8,6 @@ from typing import ClassVar
 import numpy as np
 
 from plugsamp.checks import whole
-from plugsamp.concentration import Concentration
 from plugsamp.losses.base import Loss
 from plugsamp.losses.coding import Coding
 from plugsamp.losses.none import NoLoss
@@ -16,6 +15,7 @@ from plugsamp.priors.base import WeightPrior
 from plugsamp.priors.normal import Normal
 from plugsamp.registry import resolve
 from plugsamp.topics.base import Dirichlet, TopicPrior
+from plugsamp.topics.concentration import Concentration
 
 
 @dataclass
@@ -38,13 +38,13 @@ class Model:
         Of the topics' words: "dirichlet", with seed words, or spike and slab (`plugsamp.topics`).
     learn_alpha, learn_beta : Concentration or str
         Whether and how alpha and beta are learnt: "none", "slice" or "fixed_point", for more a
-        `plugsamp.concentration.Concentration`. The values given are where learning starts.
+        `plugsamp.topics.concentration.Concentration`. The values given are where learning starts.
     intercept : bool, optional
         Whether the design has an intercept. By default: where the loss asks for one, or the corpus
         has covariates.
     class_weight : dict of class to float, or "balanced", optional
         How much the responses of a class count, where the loss can be weighted
-        (`plugsamp.response_weights`).
+        (`plugsamp.regression.response_weights`).
     standardise : bool
         Whether real responses are brought to mean 0 and variance 1 for the loss, so that its options and
         the prior of the weights are in those units; predictions are in the user's.

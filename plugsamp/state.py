@@ -10,9 +10,9 @@ import numpy as np
 from scipy import sparse
 
 from plugsamp import topic_counts as _counts
-from plugsamp.backends.arena import Arena, file_of
-from plugsamp.memory import in_words
-from plugsamp.tally import tally
+from plugsamp.system.arena import Arena, file_of
+from plugsamp.system.memory import in_words
+from plugsamp.system.tally import tally
 
 log = logging.getLogger(__name__)
 
@@ -193,7 +193,7 @@ class State:
         self._flags[:2] = False
 
     def count_cells(self, first: int, last: int, times: np.ndarray, totals: np.ndarray) -> np.ndarray:
-        """How often each n_kw above 0 occurs in words first:last, see `plugsamp.topic_counts.count_cells`."""
+        """How often each n_kw above 0 occurs in words first:last: see `count_cells`."""
         if "word_order" in self.__dict__:  # far fewer tokens than cells
             return _counts.count_cells(
                 self.z, self.pseudo_topics, *self.word_order, first, last, times, totals

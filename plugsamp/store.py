@@ -1,8 +1,9 @@
 """A corpus as a folder whose tokens are mapped, not read: for corpora larger than memory is comfortable with.
 
-The folder is one of `plugsamp.storage`: plain arrays and a manifest with their digests, complete or not there
-at all. ``words.npy`` holds the word of each token (int32, sorted within a document), ``offsets.npy`` where
-documents begin (int64); beside them vocabulary, ids, responses, covariates, weights and fields.
+The folder is one of `plugsamp.files.storage`: plain arrays and a manifest with their digests, complete or
+not there at all. ``words.npy`` holds the word of each token (int32, sorted within a document),
+``offsets.npy`` where documents begin (int64); beside them vocabulary, ids, responses, covariates, weights
+and fields.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from plugsamp.bags import Mapped
 from plugsamp.corpus import Corpus
 from plugsamp.counts import check_pointers
 from plugsamp.errors import InputError
-from plugsamp.storage import Growing, StorageError, read_folder, write_folder
-from plugsamp.stored_values import decode_strings, decode_values, encode_strings, encode_values
+from plugsamp.files.storage import Growing, StorageError, read_folder, write_folder
+from plugsamp.files.stored_values import decode_strings, decode_values, encode_strings, encode_values
 
 KIND = "corpus"
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import plugsamp as ps
-from plugsamp.agreement import agreement
-from plugsamp.ensembles import Ensemble
-from plugsamp.evaluation import evaluate
+from plugsamp.diagnostics.agreement import agreement
+from plugsamp.prediction.ensembles import Ensemble
+from plugsamp.prediction.evaluation import evaluate
 from plugsamp.report.folder import read as read_run
 from plugsamp.report.members import members_of
 from plugsamp.report.topics import models as report_topics

@@ -9,11 +9,12 @@ import pytest
 from hydra.errors import ConfigCompositionException
 from omegaconf import OmegaConf
 
-from plugsamp import hydra_source, inference, registry
+from plugsamp import hydra_source, registry
 from plugsamp.commands.fit import Settings
 from plugsamp.commands.hydra_app import compose
-from plugsamp.fitting import fit
+from plugsamp.fitting.fit import fit
 from plugsamp.model import Model
+from plugsamp.prediction import inference
 
 CONF = files("plugsamp.conf")
 EXPERIMENTS = sorted(

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from plugsamp import memory
 from plugsamp.corpus import Corpus
 from plugsamp.errors import InputError, InputWarning
+from plugsamp.system import memory
 
 X = np.array([[0, 2, 1], [0, 0, 0], [1, 0, 3]])
 

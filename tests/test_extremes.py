@@ -6,19 +6,20 @@ import numpy as np
 import pytest
 
 import plugsamp as ps
-from plugsamp import state, storage
-from plugsamp.backends.arena import Arena
+from plugsamp import state
 from plugsamp.covariates.options import Covariates
-from plugsamp.ensembles import Ensemble
+from plugsamp.files import storage
+from plugsamp.files.storage import StorageError
+from plugsamp.fitting.second_step import SecondStep
 from plugsamp.losses import EpsilonInsensitive, Gaussian, Hinge, Logistic, Probit
 from plugsamp.losses.base import BoundLoss
 from plugsamp.losses.coding import Coding, code_real
-from plugsamp.models import load_model, save_model
-from plugsamp.predictive import _quantile
+from plugsamp.prediction.ensembles import Ensemble
+from plugsamp.prediction.models import load_model, save_model
+from plugsamp.prediction.predictive import _quantile
 from plugsamp.priors import Horseshoe, Normal
-from plugsamp.response_weights import response_weights
-from plugsamp.second_step import SecondStep
-from plugsamp.storage import StorageError
+from plugsamp.regression.response_weights import response_weights
+from plugsamp.system.arena import Arena
 from plugsamp.units import mean_and_deviation
 
 COUNTS = np.array([[3, 0, 1], [0, 2, 2], [1, 1, 0], [0, 1, 3]])

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from plugsamp.errors import InputError
+from plugsamp.files.storage import StorageError
 from plugsamp.registry import names
-from plugsamp.storage import StorageError
 from plugsamp.testing import fuzz
 from plugsamp.testing.fuzz_targets import targets
 

@@ -8,7 +8,7 @@ from scipy import integrate, stats
 from scipy.special import log_ndtr
 
 from plugsamp.corpus import Corpus
-from plugsamp.fitting import fit
+from plugsamp.fitting.fit import fit
 from plugsamp.losses import EpsilonInsensitive, Gaussian, Hinge, Logistic, Probit
 from plugsamp.losses.coding import Coding
 from plugsamp.model import Model

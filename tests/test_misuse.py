@@ -11,7 +11,7 @@ import plugsamp as ps
 import plugsamp.errors
 from plugsamp.checks import whole
 from plugsamp.losses.coding import code_classes
-from plugsamp.perplexity import left_to_right
+from plugsamp.prediction.perplexity import left_to_right
 
 NAN, INF = float("nan"), float("inf")
 X = np.array([[3, 0, 1], [0, 2, 2], [1, 1, 0], [0, 3, 1]])

@@ -7,15 +7,15 @@ import pytest
 from scipy import stats
 from scipy.integrate import cumulative_simpson
 
-from plugsamp.columns import Columns
-from plugsamp.design import Design
 from plugsamp.priors import horseshoe
+from plugsamp.priors.columns import Columns
 from plugsamp.priors.horseshoe import LARGEST_SCALE, SMALLEST_SCALE, Horseshoe, draw_global, draw_local
 from plugsamp.priors.normal import Normal
 from plugsamp.random.draws import Purpose, stream
 from plugsamp.registry import resolve
+from plugsamp.regression.design import Design
+from plugsamp.regression.weights import update_outputs
 from plugsamp.testing.statistics import compare_two
-from plugsamp.weights import update_outputs
 
 
 def local_cdf(rate):

@@ -15,12 +15,12 @@ import scipy.sparse as sp
 
 import plugsamp as ps
 from plugsamp import bags
-from plugsamp.backends.arena import file_of
 from plugsamp.errors import InputError
+from plugsamp.files.storage import StorageError
 from plugsamp.readers.base import Wanted
 from plugsamp.readers.store import Store
-from plugsamp.storage import StorageError
 from plugsamp.store import open_store, write_store
+from plugsamp.system.arena import file_of
 
 N = 40
 
@@ -248,8 +248,8 @@ def test_the_reader(tmp_path):
 def test_memory_is_what_the_arrays_need(kernel, by_token, tmp_path, monkeypatch):
     """z 2 bytes, counts by document 6, and tokens by word 4; nothing for the words, and no large copies."""
     monkeypatch.setattr(bags, "PIECE", 2_000)
-    monkeypatch.setattr("plugsamp.tally.PIECE", 2_000)
-    monkeypatch.setattr("plugsamp.storage.CHUNK", 10_000)
+    monkeypatch.setattr("plugsamp.system.tally.PIECE", 2_000)
+    monkeypatch.setattr("plugsamp.files.storage.CHUNK", 10_000)
     n = 400_000
     words = np.sort(np.random.default_rng(0).integers(0, 50, n).reshape(-1, 200), axis=1).reshape(-1)
     store = write_store(tmp_path / "store", ps.Corpus(words, np.arange(0, n + 1, 200)))

@@ -52,7 +52,7 @@ class SeeingAll(Seeing):
 @pytest.mark.parametrize("kind", [Seeing, SeeingWords, SeeingAll])
 @pytest.mark.parametrize("collapse", ["full", "partial"])
 def test_tables_are_made_a_block_or_once_a_sweep(kind, collapse, monkeypatch):
-    monkeypatch.setattr("plugsamp.phases.document_blocks", lambda offsets: np.array([0, 10, 20, 30]))
+    monkeypatch.setattr("plugsamp.sampling.phases.document_blocks", lambda offsets: np.array([0, 10, 20, 30]))
     proposal = kind()
     chain_for(proposal, collapse).run(2)
     spans = [(view.first, view.last) for view in proposal.views]
@@ -61,7 +61,7 @@ def test_tables_are_made_a_block_or_once_a_sweep(kind, collapse, monkeypatch):
 
 
 def test_the_view_holds_what_stays_fixed_and_nothing_else(monkeypatch):
-    monkeypatch.setattr("plugsamp.phases.document_blocks", lambda offsets: np.array([0, 10, 30]))
+    monkeypatch.setattr("plugsamp.sampling.phases.document_blocks", lambda offsets: np.array([0, 10, 30]))
     texts = corpus()
 
     class Checking(Seeing):

@@ -8,8 +8,8 @@ from scipy.special import gammaln
 from scipy.stats import chisquare, gamma, kstest
 
 import plugsamp as ps
-from plugsamp.concentration import Concentration
-from plugsamp.learning import Rows, update_alpha, update_beta
+from plugsamp.sampling.learning import Rows, update_alpha, update_beta
+from plugsamp.topics.concentration import Concentration
 
 from .crossed import crossed
 
@@ -326,7 +326,7 @@ def test_a_chain_learns_within_its_posterior(kernel):
 
 def test_pseudo_tokens_are_no_data_of_beta():
     """With and without the shortcut the same density, up to a constant."""
-    from plugsamp.learning import word_rows
+    from plugsamp.sampling.learning import word_rows
 
     prior = ps.topics.Seeded({0: ["b"], 1: ["a", "c"]}, weight=3)
     chain = ps.Chain(corpus(), ps.Model(2, alpha=ALPHA, beta=0.3, topics=prior), seed=2).run(2)

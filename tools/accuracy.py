@@ -18,7 +18,7 @@ from plugsamp import hydra_source
 from plugsamp.commands import run_fit
 from plugsamp.commands.fit import Settings
 from plugsamp.commands.hydra_app import compose
-from plugsamp.keeper import PosteriorKeeper
+from plugsamp.prediction.keeper import PosteriorKeeper
 
 
 def accuracy(predictor, corpus) -> float:

@@ -11,12 +11,12 @@ import time
 import numpy as np
 from scipy import sparse
 
-from plugsamp.columns import Columns
-from plugsamp.design import Design, Fixed
+from plugsamp.priors.columns import Columns
 from plugsamp.priors.horseshoe import Horseshoe
 from plugsamp.priors.normal import Normal
 from plugsamp.random.draws import Purpose, stream
-from plugsamp.weights import gram, groups, update_outputs
+from plugsamp.regression.design import Design, Fixed
+from plugsamp.regression.weights import gram, groups, update_outputs
 
 
 def best(function, repeats=7) -> float:

@@ -33,7 +33,7 @@ from twins import twins
 
 import plugsamp as ps
 from plugsamp.backends import processes
-from plugsamp.running import trace_row
+from plugsamp.fitting.running import trace_row
 
 K = ps.kernels
 CASES = {

@@ -18,7 +18,7 @@ import time
 import numpy as np
 from scipy import special
 
-from plugsamp.columns import Columns
+from plugsamp.priors.columns import Columns
 from plugsamp.priors.horseshoe import Horseshoe, draw_local
 
 

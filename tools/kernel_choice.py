@@ -31,7 +31,7 @@ from pathlib import Path
 import numpy as np
 
 import plugsamp as ps
-from plugsamp.keeper import PosteriorKeeper
+from plugsamp.prediction.keeper import PosteriorKeeper
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from tools.bench_kernels import corpus as themed

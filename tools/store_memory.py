@@ -26,9 +26,9 @@ from pathlib import Path
 import numpy as np
 
 import plugsamp as ps
-from plugsamp.backends.arena import Arena, n_bytes
 from plugsamp.backends.serial import InTurn, Serial
 from plugsamp.store import open_store, write_store
+from plugsamp.system.arena import Arena, n_bytes
 
 #: Tokens of a part, and of a document.
 PART, LENGTH = 2_000_000, 200

@@ -8,7 +8,7 @@ import warnings
 from contextlib import contextmanager
 
 import plugsamp as ps
-from plugsamp.running import trace_row
+from plugsamp.fitting.running import trace_row
 
 
 def _chain(connection, data, model, kernel, z, trace: bool) -> None:

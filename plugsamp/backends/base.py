@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from plugsamp.backends.arena import Arena
 from plugsamp.options import Configured
+from plugsamp.system.arena import Arena
 
 #: Numbers that are worked on in about the time that workers need to hear of it, some .3 ms.
 LITTLE = 1_000_000
@@ -23,13 +23,14 @@ class Work(ABC):
     arena: Arena
     #: How many pieces can be worked on at the same time.
     workers: int = 1
-    #: Groups of documents to work on at once though the kernel is collapsed, and how (`plugsamp.adlda`).
+    #: Groups of documents to work on at once though the kernel is collapsed, and how
+    #: (`plugsamp.sampling.adlda`).
     groups: int = 1
     scheme: str = "auto"
 
     @abstractmethod
     def start(self, phases) -> None:
-        """Take the `plugsamp.phases.Phases` that the chain's work is divided into."""
+        """Take the `plugsamp.sampling.phases.Phases` that the chain's work is divided into."""
 
     def check(self) -> None:  # noqa: B027 - most have nothing to say
         """Raise where the chain cannot go on here, before anything is changed."""

@@ -79,7 +79,7 @@ def main(descriptor: int, owner: int) -> None:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # the owner decides
         signal.signal(number, signal.SIG_IGN)
     from plugsamp.backends import worker
-    from plugsamp.blas import single_thread
+    from plugsamp.system.blas import single_thread
 
     awake, wake = os.pipe()
     os.set_blocking(wake, False)

@@ -8,14 +8,14 @@ import sys
 import warnings
 from typing import Literal
 
-from plugsamp import cores
-from plugsamp.adlda import SCHEMES
 from plugsamp.backends import counter
-from plugsamp.backends.arena import Arena
 from plugsamp.backends.base import Backend, Work
 from plugsamp.backends.failures import WorkerDied
 from plugsamp.backends.shared import SharedArena
 from plugsamp.checks import whole
+from plugsamp.sampling.adlda import SCHEMES
+from plugsamp.system import cores
+from plugsamp.system.arena import Arena
 
 log = logging.getLogger(__name__)
 
@@ -31,7 +31,7 @@ class Processes(Backend):
 
     Partially collapsed kernels give the same chain, to the bit, with any number of workers and as the serial
     backend. With the topics integrated out one worker does as well; several are an approximation (AD-LDA),
-    which is announced, and depends on how many they are (`plugsamp.adlda`).
+    which is announced, and depends on how many they are (`plugsamp.sampling.adlda`).
 
     Parameters
     ----------

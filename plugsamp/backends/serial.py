@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from plugsamp.backends.arena import Arena
 from plugsamp.backends.base import Backend, Work
+from plugsamp.system.arena import Arena
 
 
 class Serial(Backend):

@@ -18,9 +18,9 @@ from pathlib import Path
 
 import numpy as np
 
-from plugsamp.backends.arena import LINE, Arena, n_bytes
 from plugsamp.backends.pages import Mapping
-from plugsamp.memory import available_bytes, in_words
+from plugsamp.system.arena import LINE, Arena, n_bytes
+from plugsamp.system.memory import available_bytes, in_words
 
 log = logging.getLogger(__name__)
 

@@ -8,8 +8,8 @@ import pickle
 import cloudpickle
 import numpy as np
 
-from plugsamp.backends.arena import map_again, place_in_file
 from plugsamp.backends.shared import AttachedArena, Place, SharedArena
+from plugsamp.system.arena import map_again, place_in_file
 
 
 class _Pickler(cloudpickle.Pickler):

@@ -11,7 +11,6 @@ from multiprocessing.reduction import recv_handle
 
 import cloudpickle
 
-from plugsamp import phases as _phases
 from plugsamp.backends import counter, failures
 from plugsamp.backends.shared import AttachedArena, Segment
 from plugsamp.backends.transfer import unpacked
@@ -20,6 +19,7 @@ from plugsamp.backends.transfer import unpacked
 from plugsamp.kernels import composed, dense  # noqa: F401
 from plugsamp.losses import gaussian, hinge  # noqa: F401
 from plugsamp.priors import horseshoe, normal  # noqa: F401
+from plugsamp.sampling import phases as _phases
 
 
 def serve(connection: Connection) -> None:

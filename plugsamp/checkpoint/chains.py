@@ -6,7 +6,7 @@ from pathlib import Path
 
 from plugsamp.checkpoint.identity import chain_identity, check_same, check_surroundings, surroundings
 from plugsamp.checkpoint.snapshot import capture_chain, restore_chain
-from plugsamp.storage import StorageError, read_folder, write_folder
+from plugsamp.files.storage import StorageError, read_folder, write_folder
 
 KIND = "chain"
 

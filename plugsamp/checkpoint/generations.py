@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from plugsamp.storage import NewerError, StorageError, read_content, read_folder, write_folder
+from plugsamp.files.storage import NewerError, StorageError, read_content, read_folder, write_folder
 
 log = logging.getLogger(__name__)
 

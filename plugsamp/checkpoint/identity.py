@@ -15,9 +15,10 @@ from importlib.metadata import version
 
 import numpy as np
 
-from plugsamp import dispatch, registry
+from plugsamp import registry
+from plugsamp.files.storage import StorageError
 from plugsamp.options import Configured, shown
-from plugsamp.storage import StorageError
+from plugsamp.system import dispatch
 
 log = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ from plugsamp.checkpoint.lock import Lock
 from plugsamp.checkpoint.options import Checkpoints
 from plugsamp.checkpoint.signals import Stop
 from plugsamp.errors import Interrupted
-from plugsamp.storage import MANIFEST, StorageError
+from plugsamp.files.storage import MANIFEST, StorageError
 
 log = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ import json
 import numpy as np
 
 from plugsamp.checkpoint.identity import announce_backend, backend_record, plain
-from plugsamp.storage import StorageError
+from plugsamp.files.storage import StorageError
 
 
 def capture_chain(chain) -> tuple[dict[str, np.ndarray], dict]:

@@ -9,15 +9,16 @@ from pathlib import Path
 
 from omegaconf import DictConfig
 
-from plugsamp.by_output import ByOutput, by_output
 from plugsamp.commands import saved
 from plugsamp.commands.command import Command
 from plugsamp.commands.settings import settings_of
 from plugsamp.commands.targets import target
 from plugsamp.commands.wording import warnings_to
-from plugsamp.evaluation import evaluate
-from plugsamp.runfolder import complete, write_json, write_table
-from plugsamp.summary import clipped, one_line
+from plugsamp.diagnostics.summary import clipped, one_line
+from plugsamp.files.whole import complete, write_json
+from plugsamp.fitting.runfolder import write_table
+from plugsamp.prediction.by_output import ByOutput, by_output
+from plugsamp.prediction.evaluation import evaluate
 
 log = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from omegaconf import DictConfig, OmegaConf
 
-from plugsamp import cores, hydra_source
+from plugsamp import hydra_source
 from plugsamp.checkpoint.generations import Generations
 from plugsamp.checkpoint.lock import Lock, Locked
 from plugsamp.checkpoint.options import Checkpoints
@@ -21,14 +21,16 @@ from plugsamp.commands import hydra_app, sweeping
 from plugsamp.commands.command import Command
 from plugsamp.commands.settings import checked, settings_of
 from plugsamp.commands.wording import warnings_to
-from plugsamp.concentration import Concentration
 from plugsamp.covariates.options import Covariates
 from plugsamp.errors import RunInterrupted
-from plugsamp.runfolder import CHECKPOINT, CONFIG, clean_up, holds_run, write_text
-from plugsamp.second_step import SecondStep
-from plugsamp.starts import Start
+from plugsamp.files.whole import write_text
+from plugsamp.fitting.runfolder import CHECKPOINT, CONFIG, clean_up, holds_run
+from plugsamp.fitting.second_step import SecondStep
+from plugsamp.fitting.starts import Start
 from plugsamp.sweeps import earlier, status
 from plugsamp.sweeps import metric as metrics_by_name
+from plugsamp.system import cores
+from plugsamp.topics.concentration import Concentration
 
 log = logging.getLogger(__name__)
 

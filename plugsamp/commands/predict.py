@@ -15,10 +15,11 @@ from plugsamp.commands.command import Command
 from plugsamp.commands.settings import settings_of
 from plugsamp.commands.targets import target
 from plugsamp.commands.wording import warnings_to
-from plugsamp.evaluation import Evaluation
+from plugsamp.files.whole import complete
+from plugsamp.fitting.runfolder import prediction_rows, write_table
+from plugsamp.prediction.evaluation import Evaluation
 from plugsamp.report import names
 from plugsamp.report.members import naming
-from plugsamp.runfolder import complete, prediction_rows, write_table
 
 log = logging.getLogger(__name__)
 

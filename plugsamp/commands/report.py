@@ -17,7 +17,7 @@ from plugsamp.commands.settings import settings_of
 from plugsamp.commands.targets import target
 from plugsamp.commands.wording import warnings_to
 from plugsamp.errors import InputError
-from plugsamp.models import load_model
+from plugsamp.prediction.models import load_model
 from plugsamp.report import folder
 
 log = logging.getLogger(__name__)

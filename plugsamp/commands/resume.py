@@ -13,7 +13,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from plugsamp.commands import fit
 from plugsamp.commands.command import Command
-from plugsamp.runfolder import CONFIG
+from plugsamp.fitting.runfolder import CONFIG
 from plugsamp.sweeps import earlier
 
 #: Options that runs of older versions have not, as they were then.

@@ -14,37 +14,38 @@ from pathlib import Path
 
 import numpy as np
 
-from plugsamp import dispatch, exchange, report
-from plugsamp.agreement import agreement
+from plugsamp import exchange, report
 from plugsamp.checkpoint.generations import Generations
 from plugsamp.checkpoint.options import Checkpoints
 from plugsamp.checks import whole
 from plugsamp.commands import sweeping
 from plugsamp.diagnostics import sparsity, top_words, topic_table
+from plugsamp.diagnostics.agreement import agreement
+from plugsamp.diagnostics.summary import one_line, plain_table, rich_table, topics
 from plugsamp.errors import InputWarning, Interrupted, RunInterrupted
-from plugsamp.evaluation import evaluate
 from plugsamp.exchange import check_netcdf, write_netcdf
 from plugsamp.exchange.chains import shortened
-from plugsamp.fitting import Fit, check_scheme, fit, kept_sweeps
-from plugsamp.losses.none import NoLoss
-from plugsamp.model import Model
-from plugsamp.models import save_model
-from plugsamp.progress import Progress, duration, quantity
-from plugsamp.readers.base import Wanted
-from plugsamp.references import entries_of, parts_of
-from plugsamp.report.members import Member, members_of
-from plugsamp.runfolder import (
+from plugsamp.files.whole import write_json
+from plugsamp.fitting.fit import Fit, check_scheme, fit, kept_sweeps
+from plugsamp.fitting.progress import Progress, duration, quantity
+from plugsamp.fitting.runfolder import (
     CHECKPOINT,
     TraceFile,
-    write_json,
     write_predictions,
     write_topics,
     write_weights,
 )
-from plugsamp.second_step import SecondStep
-from plugsamp.separate import SeparateFit
-from plugsamp.summary import one_line, plain_table, rich_table, topics
-from plugsamp.weights import check_update
+from plugsamp.fitting.second_step import SecondStep
+from plugsamp.fitting.separate import SeparateFit
+from plugsamp.losses.none import NoLoss
+from plugsamp.model import Model
+from plugsamp.prediction.evaluation import evaluate
+from plugsamp.prediction.models import save_model
+from plugsamp.readers.base import Wanted
+from plugsamp.references import entries_of, parts_of
+from plugsamp.regression.weights import check_update
+from plugsamp.report.members import Member, members_of
+from plugsamp.system import dispatch
 
 log = logging.getLogger(__name__)
 

@@ -14,10 +14,10 @@ from plugsamp.commands.settings import checked
 from plugsamp.commands.wording import typed
 from plugsamp.corpus import Corpus
 from plugsamp.errors import InputError
-from plugsamp.matching import SEVERAL, responses_for
-from plugsamp.models import load_model
+from plugsamp.fitting.runfolder import CONFIG
+from plugsamp.prediction.matching import SEVERAL, responses_for
+from plugsamp.prediction.models import load_model
 from plugsamp.readers.base import Wanted
-from plugsamp.runfolder import CONFIG
 
 log = logging.getLogger(__name__)
 

@@ -24,13 +24,14 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.plugins import Plugins
 from omegaconf import DictConfig, OmegaConf
 
-from plugsamp import cores
 from plugsamp.checkpoint.signals import SIGNALS, Sent
 from plugsamp.errors import Interrupted
-from plugsamp.runfolder import CONFIG, holds_run, write_json
+from plugsamp.files.whole import write_json
+from plugsamp.fitting.runfolder import CONFIG, holds_run
 from plugsamp.sweeps import metric as metrics_by_name
 from plugsamp.sweeps.status import DONE, KILLED, RUNNING, STATUS, read, status_of
 from plugsamp.sweeps.table import NAME, NOT_STARTED, PLAN, SweepTable, jobs_of
+from plugsamp.system import cores
 
 log = logging.getLogger(__name__)
 

@@ -26,12 +26,12 @@ from plugsamp.checkpoint.memory import Memory
 from plugsamp.checks import flag, n_jobs_of, whole
 from plugsamp.corpus import Corpus
 from plugsamp.counts import LIMIT
-from plugsamp.ensembles import SCHEMES
 from plugsamp.errors import InputWarning
-from plugsamp.fitting import fit
+from plugsamp.files.storage import StorageError
+from plugsamp.fitting.fit import fit
 from plugsamp.kernels.auto import Auto
 from plugsamp.model import Model
-from plugsamp.storage import StorageError
+from plugsamp.prediction.ensembles import SCHEMES
 
 #: Parameters that are one of some words, where an estimator has them.
 CHOICES = {"counts": ("strict", "ceil"), "multiclass": SCHEMES}
@@ -213,7 +213,7 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             yield ()
             return
         whole("sweeps", sweeps, 1)
-        from plugsamp.progress import Members, Progress
+        from plugsamp.fitting.progress import Members, Progress
 
         def say(line: str) -> None:  # whatever the log may show
             print(line, file=sys.stderr, flush=True)

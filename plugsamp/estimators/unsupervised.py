@@ -6,7 +6,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from plugsamp.estimators.base import TopicEstimator
 from plugsamp.losses.none import NoLoss
-from plugsamp.perplexity import document_completion
+from plugsamp.prediction.perplexity import document_completion
 
 
 class TopicModel(TopicEstimator):

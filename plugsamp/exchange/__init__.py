@@ -30,8 +30,8 @@ def to_arviz(fitted, *, draws: str | None = None, aligned: bool = False):
         `aligned` the second.
     aligned : bool
         Bring the topics of every chain into the order that fits the first's best
-        (`plugsamp.convergence.align`, by mean topics), and have the topics' weights ``eta`` among the draws.
-        Topics that change places *within* a chain are not seen by this.
+        (`plugsamp.diagnostics.convergence.align`, by mean topics), and have the topics' weights ``eta``
+        among the draws. Topics that change places *within* a chain are not seen by this.
 
     Returns
     -------

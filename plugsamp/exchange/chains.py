@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from plugsamp.corpus import Corpus
-from plugsamp.ensembles import CHAINS, Ensemble
 from plugsamp.errors import InputError
-from plugsamp.inference import Predictor
+from plugsamp.prediction.ensembles import CHAINS, Ensemble
+from plugsamp.prediction.inference import Predictor
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def of_fit(fitted) -> Chains:
 
 
 def of_folder(path) -> Chains:
-    from plugsamp.models import load_model
+    from plugsamp.prediction.models import load_model
     from plugsamp.report import folder
 
     run = folder.read(Path(path))

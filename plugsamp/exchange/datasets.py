@@ -7,10 +7,10 @@ from importlib.metadata import version
 
 import numpy as np
 
-from plugsamp.convergence import align
+from plugsamp.diagnostics.convergence import align
 from plugsamp.exchange.chains import Chains
-from plugsamp.inference import Predictor
 from plugsamp.losses.coding import is_missing
+from plugsamp.prediction.inference import Predictor
 
 #: Columns of a trace that no numbering of the topics changes, which are draws of the posterior.
 INVARIANT = ("log_joint", "loss", "alpha_sum", "beta")

@@ -57,7 +57,7 @@ class Sampler(ABC):
     #: Whether word counts are kept here, and the state's `topic_word` is not read.
     counts_words = False
     #: Whether `sample` takes `words`, and what it keeps by word (in the arena) is that of these words alone:
-    #: then several processes may be at work on other words of other documents (`plugsamp.adlda`).
+    #: then several processes may be at work on other words of other documents (`plugsamp.sampling.adlda`).
     divides = False
 
     @abstractmethod

@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from plugsamp.checks import whole
-from plugsamp.dispatch import load
 from plugsamp.kernels.base import BlockReport, Kernel, Sampler, held_at, only
 from plugsamp.proposals.base import Proposal
 from plugsamp.proposals.table import TableProposal, compiled
 from plugsamp.registry import load as load_registered
 from plugsamp.registry import resolve
 from plugsamp.state import State
+from plugsamp.system.dispatch import load
 from plugsamp.topics.lazily import lazy_topics, suits
 
 _loop = load("plugsamp.kernels.composed_loop")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from plugsamp.dispatch import load
 from plugsamp.kernels.base import BlockReport, Kernel, Sampler, frugal_kernels, held_at, only
 from plugsamp.state import State
+from plugsamp.system.dispatch import load
 
 _loop = load("plugsamp.kernels.dense_loop")
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from plugsamp.checks import whole
-from plugsamp.dispatch import load
 from plugsamp.kernels.base import BlockReport, Kernel, Sampler, held_at, only
 from plugsamp.state import State
+from plugsamp.system.dispatch import load
 
 _loop = load("plugsamp.kernels.fast_loop")
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from plugsamp.dispatch import load
 from plugsamp.kernels.base import BlockReport, Kernel, Sampler, held_at, only
 from plugsamp.kernels.word_topics import WordTopics
 from plugsamp.state import State
+from plugsamp.system.dispatch import load
 
 _loop = load("plugsamp.kernels.sparse_loop")
 

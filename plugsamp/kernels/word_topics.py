@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from plugsamp.backends.arena import aligned
 from plugsamp.kernels import word_cells as _cells
-from plugsamp.tally import tally
+from plugsamp.system.arena import aligned
+from plugsamp.system.tally import tally
 
 #: A row is made of a word that has more than a share of 1 / ROW of the topics.
 ROW = 8

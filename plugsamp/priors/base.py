@@ -6,8 +6,8 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from plugsamp.columns import Columns
 from plugsamp.options import Configured
+from plugsamp.priors.columns import Columns
 
 
 class WeightPrior(Configured, ABC):

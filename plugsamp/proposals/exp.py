@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from plugsamp.dispatch import load
+from plugsamp.system.dispatch import load
 
 ExpProposal = load("plugsamp.proposals.exp_tables").ExpProposal

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from plugsamp.dispatch import load
 from plugsamp.proposals.exp import ExpProposal
 from plugsamp.proposals.stale import StaleTables
 from plugsamp.proposals.word import WordTableProposal
 from plugsamp.proposals.word_copy import WordCopyProposal
+from plugsamp.system.dispatch import load
 
 _SparseProposal = load("plugsamp.proposals.sparse_draw").SparseProposal
 

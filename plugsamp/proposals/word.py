@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from plugsamp.dispatch import load
 from plugsamp.proposals.word_copy import WordCopyProposal
+from plugsamp.system.dispatch import load
 
 WordTableProposal = load("plugsamp.proposals.word_tables").WordTableProposal
 

@@ -10,7 +10,7 @@ from plugsamp.topics.cells cimport Block, Cells, lowest_bit, nth_topic
 
 import numpy as np
 
-from plugsamp.tally import tally
+from plugsamp.system.tally import tally
 
 cdef enum:
     SELDOM = 32         # words with fewer tokens are drawn by adding up their cells: 16 in a register of lanes

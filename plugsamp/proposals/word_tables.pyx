@@ -41,7 +41,7 @@ cdef class WordTableProposal(Proposal):
         self.weights = weights
 
     def lazy_form(self):
-        from plugsamp.dispatch import load
+        from plugsamp.system.dispatch import load
 
         return load("plugsamp.proposals.word_lazy").WordLazyProposal()
 

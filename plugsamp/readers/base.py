@@ -17,7 +17,7 @@ from typing import ClassVar, NamedTuple
 
 from plugsamp.corpus import NO_TOKENS, Corpus
 from plugsamp.errors import InputError
-from plugsamp.split import seeded_split
+from plugsamp.readers.split import seeded_split
 
 
 class Split(NamedTuple):

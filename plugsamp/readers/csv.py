@@ -40,7 +40,7 @@ class Table(FieldOptions, TestFile, TextReader):
         Labels and values of columns that mean "missing" besides the empty one, such as NaN. Text never is.
     encoding : str
         Of the file, such as utf-8 or latin-1.
-    Others : see `FieldOptions`, `plugsamp.text.TextOptions`, `plugsamp.readers.base`.
+    Others : see `FieldOptions`, `plugsamp.readers.text.TextOptions`, `plugsamp.readers.base`.
     """
 
     path: str

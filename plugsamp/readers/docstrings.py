@@ -50,7 +50,7 @@ class Docstrings(TextReader):
         Subpackages with fewer documents are left out.
     min_length : int
         Docstrings with fewer words are left out.
-    Others : see `plugsamp.text.TextOptions` and `plugsamp.readers.base.SplitOptions`; a fifth of the
+    Others : see `plugsamp.readers.text.TextOptions` and `plugsamp.readers.base.SplitOptions`; a fifth of the
         documents are for testing, and words of more than 20 % of the documents are left out, which
         are those of docstrings as such (array, returns, default).
     """

@@ -9,7 +9,7 @@ import zlib
 from pathlib import Path
 
 from plugsamp.errors import InputError
-from plugsamp.memory import available_bytes
+from plugsamp.system.memory import available_bytes
 
 #: Bytes that are unpacked at once.
 PIECE = 1 << 24

@@ -25,7 +25,7 @@ class Folder(TestFile, TextReader):
         ``"label"``, ``"none"``, or ``"auto"``: labels where there are sub-folders.
     encoding : str
         Of the file, such as utf-8 or latin-1.
-    Others : see `plugsamp.text.TextOptions` and `plugsamp.readers.base`.
+    Others : see `plugsamp.readers.text.TextOptions` and `plugsamp.readers.base`.
     """
 
     path: str

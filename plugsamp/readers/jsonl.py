@@ -28,7 +28,7 @@ class JsonLines(FieldOptions, TestFile, TextReader):
         to count. Of text, tokens and counts the first that the file has is read.
     encoding : str
         Of the file, such as utf-8 or latin-1.
-    Others : see `FieldOptions`, `plugsamp.text.TextOptions`, `plugsamp.readers.base`.
+    Others : see `FieldOptions`, `plugsamp.readers.text.TextOptions`, `plugsamp.readers.base`.
     """
 
     path: str

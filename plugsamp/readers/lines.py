@@ -20,7 +20,7 @@ class Lines(TestFile, TextReader):
         Plain or .gz.
     encoding : str
         Of the file, such as utf-8 or latin-1.
-    Others : see `plugsamp.text.TextOptions` and `plugsamp.readers.base`.
+    Others : see `plugsamp.readers.text.TextOptions` and `plugsamp.readers.base`.
     """
 
     path: str

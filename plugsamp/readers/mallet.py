@@ -30,7 +30,7 @@ class MalletText(TestFile, TextReader):
         ``"label"``, ``"y"`` (the label is a real number), ``"none"``, or ``"auto"``: what the loss takes.
     encoding : str
         Of the file, such as utf-8 or latin-1.
-    Others : see `plugsamp.text.TextOptions` and `plugsamp.readers.base`.
+    Others : see `plugsamp.readers.text.TextOptions` and `plugsamp.readers.base`.
     """
 
     path: str

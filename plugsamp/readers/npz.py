@@ -9,10 +9,10 @@ from types import SimpleNamespace
 import numpy as np
 import scipy.sparse as sp
 
-from plugsamp import archive
 from plugsamp.counts import check_shape, entries
 from plugsamp.errors import InputError
-from plugsamp.plain_arrays import HoldsObjects, NotPlain, array_of, check_header
+from plugsamp.files import archive
+from plugsamp.files.plain_arrays import HoldsObjects, NotPlain, array_of, check_header
 from plugsamp.readers.matrix import MatrixReader
 
 MEMBERS = {

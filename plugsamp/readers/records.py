@@ -12,8 +12,8 @@ import numpy as np
 from plugsamp.corpus import Corpus
 from plugsamp.errors import InputError, InputWarning
 from plugsamp.readers.base import TO_PREDICT, Reader, Split, SplitOptions, check_only
-from plugsamp.split import seeded_split
-from plugsamp.text import TextOptions
+from plugsamp.readers.split import seeded_split
+from plugsamp.readers.text import TextOptions
 
 
 @dataclass

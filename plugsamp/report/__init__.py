@@ -55,8 +55,8 @@ def write(
         A folder without a finished run, a file of it or of names that cannot be read, or an id that no
         document has.
     """
+    from plugsamp.files.whole import write_text
     from plugsamp.report import page
-    from plugsamp.runfolder import write_text
 
     folder = Path(run)
     out = folder / "report.html" if out is None else Path(out)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from markupsafe import Markup
 
-from plugsamp.convergence import LEAST, mixing
-from plugsamp.fitting import kept_sweeps
+from plugsamp.diagnostics.convergence import LEAST, mixing
+from plugsamp.fitting.fit import kept_sweeps
 from plugsamp.report import svg
 from plugsamp.report.folder import Run, Trace
 from plugsamp.report.texts import cut, shown

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from plugsamp.errors import InputError
-from plugsamp.runfolder import json_text
+from plugsamp.files.whole import json_text
 from plugsamp.sweeps import status
 
 #: Columns of trace.csv that name a chain.

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from plugsamp.ensembles import CHAINS, Ensemble
-from plugsamp.inference import Predictor
 from plugsamp.losses.coding import Coding
-from plugsamp.predictive import Predictive
+from plugsamp.prediction.ensembles import CHAINS, Ensemble
+from plugsamp.prediction.inference import Predictor
+from plugsamp.prediction.predictive import Predictive
 from plugsamp.report.names import Naming, topic_key
 
 

@@ -14,13 +14,13 @@ from jinja2 import DictLoader, Environment, StrictUndefined
 from markupsafe import Markup
 
 from plugsamp import references
-from plugsamp.ensembles import CHAINS, Ensemble
 from plugsamp.errors import InputError
-from plugsamp.evaluation import Evaluation
-from plugsamp.models import load_model
+from plugsamp.fitting.runfolder import prediction_rows
+from plugsamp.prediction.ensembles import CHAINS, Ensemble
+from plugsamp.prediction.evaluation import Evaluation
+from plugsamp.prediction.models import load_model
 from plugsamp.report import chains, explain, folder, names, outcome, texts, topics, weights
 from plugsamp.report.members import calibrated, first_chain, members_of, naming
-from plugsamp.runfolder import prediction_rows
 
 log = logging.getLogger(__name__)
 

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from plugsamp.files.whole import complete_bytes
 from plugsamp.options import shown
 from plugsamp.registry import suggestion
-from plugsamp.runfolder import complete_bytes
 from plugsamp.sweeps import status
 from plugsamp.sweeps.earlier import IMMATERIAL
 from plugsamp.sweeps.table import SweepTable

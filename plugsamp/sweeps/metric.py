@@ -17,7 +17,8 @@ TARGETS = {"coverage_90": 0.9}
 
 PARTS = ("test", "train")
 
-#: The task's own measure (`plugsamp.metrics.MAIN`) of the test documents, or else of the training ones.
+#: The task's own measure (`plugsamp.prediction.metrics.MAIN`) of the test documents, or else of the training
+#: ones.
 MAIN = "main"
 
 #: Numbers of a run that are no measure of a part of the documents.

@@ -16,7 +16,7 @@ from datetime import datetime
 from pathlib import Path
 
 from plugsamp.checkpoint import lock
-from plugsamp.runfolder import write_json
+from plugsamp.files.whole import write_json
 
 STATUS = "status.json"
 

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import yaml
 
-from plugsamp import csv_files
-from plugsamp.runfolder import CONFIG, complete
+from plugsamp.files import csv_files
+from plugsamp.files.whole import complete
+from plugsamp.fitting.runfolder import CONFIG
 from plugsamp.sweeps import metric as metrics_by_name
 from plugsamp.sweeps import status as statuses
 from plugsamp.sweeps.options import option_columns, option_values

@@ -8,10 +8,10 @@ from importlib.metadata import entry_points
 
 import numpy as np
 
-from plugsamp.columns import Columns
 from plugsamp.losses.base import Loss
 from plugsamp.losses.coding import is_missing
 from plugsamp.model import Model
+from plugsamp.priors.columns import Columns
 from plugsamp.registry import RegistryError, load, names, resolve
 
 #: Options for the built-in plugins: a cost of about one, so that the response and the words pull alike.

@@ -12,18 +12,19 @@ from pathlib import Path
 
 import numpy as np
 
-from plugsamp import archive, readers, storage, writers
-from plugsamp.compact import export
+from plugsamp import readers, writers
 from plugsamp.corpus import Corpus
 from plugsamp.covariates.options import Covariates
-from plugsamp.ensembles import CHAINS, Ensemble
-from plugsamp.inference import Predictor
+from plugsamp.files import archive, storage
+from plugsamp.files.storage import StorageError
 from plugsamp.losses.coding import Coding
 from plugsamp.losses.gaussian import Gaussian
 from plugsamp.losses.hinge import Hinge
-from plugsamp.models import load_model, save_model
+from plugsamp.prediction.compact import export
+from plugsamp.prediction.ensembles import CHAINS, Ensemble
+from plugsamp.prediction.inference import Predictor
+from plugsamp.prediction.models import load_model, save_model
 from plugsamp.readers.mallet_state import MalletState
-from plugsamp.storage import StorageError
 from plugsamp.testing.fuzz import Target, archive_of
 
 WORDS = ("moon", "orbit", "soup", "bread", "salt", "über")
@@ -63,7 +64,7 @@ def _target(name: str, kind: str, files: dict[str, bytes], options: dict, vocabu
 
 
 def fitting(files: dict[str, bytes]) -> dict[str, bytes]:
-    """Files of a folder of `plugsamp.storage` with digests that fit them, whoever has changed them."""
+    """Files of a folder of `plugsamp.files.storage` with digests that fit them, whoever has changed them."""
     found = dict(files)
     for name in files:
         folder, _, last = name.rpartition("/")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from plugsamp.columns import Columns
 from plugsamp.priors.base import WeightPrior
+from plugsamp.priors.columns import Columns
 from plugsamp.registry import resolve
 from plugsamp.testing.cases import variants_for
 from plugsamp.testing.statistics import differing, require

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import gammainc, gammaincc
 
-from plugsamp.dispatch import load
+from plugsamp.system.dispatch import load
 from plugsamp.topics.base import TopicPrior
 
 #: Fewer topics are drawn in full as fast.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from plugsamp.errors import InputError
-from plugsamp.storage import StorageError
+from plugsamp.files.storage import StorageError
 from plugsamp.store import write_store
 from plugsamp.writers import Target, Written
 

@@ -10,12 +10,12 @@ import pytest
 from scipy.special import gammaln
 
 import plugsamp as ps
-from plugsamp import adlda, phases
 from plugsamp.backends import Processes, Serial
 from plugsamp.backends.serial import InTurn
 from plugsamp.errors import ApproximationWarning
 from plugsamp.kernels import ComposedMH, Dense, FastLDA, LightLDA, SparseLDA
 from plugsamp.proposals.table import TableProposal
+from plugsamp.sampling import adlda, phases
 
 pytestmark = pytest.mark.filterwarnings("ignore::plugsamp.errors.ApproximationWarning")
 

@@ -10,8 +10,8 @@ from scipy import sparse
 
 import plugsamp as ps
 from plugsamp.backends import base
-from plugsamp.concentration import Concentration
 from plugsamp.testing.cases import variants
+from plugsamp.topics.concentration import Concentration
 
 RNG = np.random.default_rng(5)
 #: Documents that make several blocks, some of them empty; words that make several too.

@@ -340,7 +340,7 @@ def test_too_little_memory_for_blas_is_told():
     text = """
         import re, resource
         import numpy as np
-        from plugsamp.blas import single_thread
+        from plugsamp.system.blas import single_thread
         size = int(re.search(r"VmSize:\\s+(\\d+) kB", open("/proc/self/status").read())[1]) << 10
         resource.setrlimit(resource.RLIMIT_AS, (size + (20 << 20),) * 2)
         try:

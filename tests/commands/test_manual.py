@@ -45,10 +45,10 @@ def test_every_option_isdocumented(at):
 
     from plugsamp.commands.fit import Checkpointing, Predict, Settings
     from plugsamp.commands.manual import documented
-    from plugsamp.concentration import Concentration
     from plugsamp.covariates import Covariates
-    from plugsamp.second_step import SecondStep
-    from plugsamp.starts import Start
+    from plugsamp.fitting.second_step import SecondStep
+    from plugsamp.fitting.starts import Start
+    from plugsamp.topics.concentration import Concentration
 
     documented = {key: text for _, entries in documented() for key, text in entries}
     nested = ("predict", "covariates", "second_step", "learn_alpha", "learn_beta", "start", "checkpoint")

@@ -218,14 +218,15 @@ def test_what_is_not_finite_stops_the_run_and_is_named(at, monkeypatch, write_do
 
 
 def test_numbers_that_leave_their_range_are_a_message(at, monkeypatch, write_documents, run, said):
-    from plugsamp import chain, weights
+    from plugsamp import chain
+    from plugsamp.regression import weights
 
     write_documents(at / "d.jsonl")
 
     def fails(*arguments, **more):
         raise weights.WeightError("output 0: the precision matrix of its weights is not positive definite")
 
-    monkeypatch.setattr("plugsamp.phases.update_outputs", fails)
+    monkeypatch.setattr("plugsamp.sampling.phases.update_outputs", fails)
     assert run("corpus.path=d.jsonl") == 2
     assert "plugsamp fit: output 0: the precision matrix" in said()
     monkeypatch.undo()

@@ -40,7 +40,7 @@ def whole(documents, run):
 
 def stop(monkeypatch, sweep, number=signal.SIGINT):
     """Make the next run send itself a signal when a sweep is traced."""
-    from plugsamp.runfolder import TraceFile
+    from plugsamp.fitting.runfolder import TraceFile
 
     write = TraceFile.__call__
 
@@ -108,7 +108,7 @@ def test_an_interrupted_run_ends_as_one_that_was_not(
     assert_same(documents / "run", documents / "stopped")
 
 
-@pytest.mark.parametrize("during", ["fitting.warm", "commands.run_fit.run"])
+@pytest.mark.parametrize("during", ["fitting.fit.warm", "commands.run_fit.run"])
 def test_an_interrupt_before_there_is_a_checkpoint_says_so(during, documents, run, said, monkeypatch):
     def interrupted(*_):
         os.kill(os.getpid(), signal.SIGINT)
@@ -127,7 +127,7 @@ def test_an_interrupt_before_there_is_a_checkpoint_says_so(during, documents, ru
 def test_separate_models(documents, scheme, whole, run, monkeypatch):
     options = [f"multiclass={scheme}", "kernel=dense"]
     folder = whole(*options)
-    from plugsamp import running
+    from plugsamp.fitting import running
 
     trace_row, count = running.trace_row, []
 

@@ -10,10 +10,10 @@ import sys
 
 import pytest
 
-from plugsamp import cores
 from plugsamp.backends.processes import Processes
 from plugsamp.checkpoint.generations import Generations
 from plugsamp.cli import main
+from plugsamp.system import cores
 from plugsamp.testing.processes import until
 
 from ..backends.leftovers import gone_within

@@ -8,7 +8,7 @@ import pytest
 
 from plugsamp.cli import main
 from plugsamp.commands.targets import target
-from plugsamp.runfolder import complete
+from plugsamp.files.whole import complete
 
 
 @pytest.mark.parametrize(

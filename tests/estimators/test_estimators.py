@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 import plugsamp as ps
 from plugsamp.errors import InputWarning
 from plugsamp.estimators import SupervisedTopicClassifier, SupervisedTopicRegressor, TopicModel
-from plugsamp.perplexity import document_completion
+from plugsamp.prediction.perplexity import document_completion
 
 WORDS = {
     "space": ["orbit", "rocket", "launch", "moon", "shuttle", "planet"],

@@ -2,7 +2,7 @@
 
 import pytest
 
-from plugsamp.blas import single_thread
+from plugsamp.system.blas import single_thread
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ from plugsamp.kernels.composed import ComposedMH
 from plugsamp.losses.base import DrawError
 from plugsamp.losses.gaussian import Gaussian
 from plugsamp.losses.hinge import Hinge
-from plugsamp.precision import WeightError
 from plugsamp.priors.base import WeightPrior
 from plugsamp.proposals.table import TableProposal
+from plugsamp.regression.precision import WeightError
 from plugsamp.testing import CheckFailed, check_loss, check_prior, check_proposal, registered
 
 pytestmark = pytest.mark.usefixtures("blas_limited")

@@ -16,10 +16,10 @@ from pathlib import Path
 
 import numpy as np
 
-from plugsamp import storage
-from plugsamp.compact import export
 from plugsamp.corpus import Corpus
-from plugsamp.models import KIND, load_model, save_model
+from plugsamp.files import storage
+from plugsamp.prediction.compact import export
+from plugsamp.prediction.models import KIND, load_model, save_model
 from plugsamp.testing import fuzz_targets as made
 
 HERE = Path(__file__).parent

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from plugsamp import metrics as measured
+from plugsamp.prediction import metrics as measured
 from plugsamp.sweeps import metric
 
 METRICS = {

@@ -10,7 +10,7 @@ from scipy import stats
 
 import plugsamp as ps
 from plugsamp.diagnostics import sparsity
-from plugsamp.perplexity import document_completion
+from plugsamp.prediction.perplexity import document_completion
 from tools.reproduce.claims import Claim, pick
 from tools.reproduce.study import Context, Study, from_zero, log_axis, series
 

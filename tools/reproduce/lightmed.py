@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import plugsamp as ps
-from plugsamp.evaluation import evaluate
+from plugsamp.prediction.evaluation import evaluate
 from tools.reproduce.claims import Claim, pick, span, value
 from tools.reproduce.study import Context, Study, from_zero, series
 

@@ -7,8 +7,8 @@ import time
 import numpy as np
 
 import plugsamp as ps
-from plugsamp.keeper import PosteriorKeeper
-from plugsamp.second_step import SecondStep
+from plugsamp.fitting.second_step import SecondStep
+from plugsamp.prediction.keeper import PosteriorKeeper
 from tools.reproduce.claims import Claim, pick, span
 from tools.reproduce.study import Context, Study, from_zero, log_axis, series
 

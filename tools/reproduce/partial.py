@@ -7,7 +7,7 @@ import time
 import numpy as np
 
 import plugsamp as ps
-from plugsamp.convergence import mixing
+from plugsamp.diagnostics.convergence import mixing
 from tools.reproduce.claims import Claim, pick
 from tools.reproduce.study import Context, Study, series
 

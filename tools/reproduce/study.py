@@ -22,7 +22,7 @@ from plugsamp.commands import run_fit
 from plugsamp.commands.fit import Settings
 from plugsamp.commands.hydra_app import compose
 from plugsamp.errors import InputError
-from plugsamp.evaluation import evaluate
+from plugsamp.prediction.evaluation import evaluate
 from tools.reproduce.claims import Claim, read_rows, table
 
 #: Simulated corpora by name, for smoke runs and where there is no data folder: D, V, mean length, topics.

@@ -5,7 +5,7 @@ import pytest
 from plugsamp_laplace import Laplace
 from scipy import stats
 
-from plugsamp.columns import Columns
+from plugsamp.priors.columns import Columns
 from plugsamp.testing import check_prior
 
 

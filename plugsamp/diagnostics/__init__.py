@@ -1,0 +1,18 @@
+"""What a chain's state and its draws say of themselves (MODEL section 8)."""
+
+from plugsamp._lazy import attach
+
+_MEASURES = (
+    "coherence",
+    "document_entropy",
+    "log_documents",
+    "log_joint",
+    "log_topics",
+    "log_words",
+    "sparsity",
+    "supervised_effect",
+    "top_words",
+    "topic_table",
+)
+
+__getattr__, __dir__, __all__ = attach(__name__, dict.fromkeys(_MEASURES, f"{__name__}.measures"))

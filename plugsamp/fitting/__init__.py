@@ -1,0 +1,1 @@
+"""A whole fit, from a start to the files of its run."""

@@ -1,0 +1,335 @@
+"""A whole fit: chain, kept draws, trace, evaluation. What `plugsamp fit` runs, for Python."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+
+from plugsamp.chain import Chain
+from plugsamp.checkpoint.identity import run_identity
+from plugsamp.checkpoint.memory import Memory
+from plugsamp.checkpoint.options import Checkpoints
+from plugsamp.checkpoint.snapshot import kernel_again
+from plugsamp.checks import flag, n_jobs_of, whole
+from plugsamp.corpus import Corpus
+from plugsamp.covariates.encoder import Encoder
+from plugsamp.covariates.options import Covariates
+from plugsamp.fitting.running import Run
+from plugsamp.fitting.second_step import SecondStep
+from plugsamp.fitting.separate import SeparateFit, fit_separately
+from plugsamp.fitting.starts import Start, warm
+from plugsamp.fitting.two_step import check_second_step, without_responses
+from plugsamp.fitting.two_step import second_step as with_second_step
+from plugsamp.model import Model
+from plugsamp.prediction.ensembles import CHAINS, SCHEMES
+from plugsamp.prediction.inference import Predictor
+
+log = logging.getLogger(__name__)
+
+
+@dataclass
+class Fit:
+    """The outcome of `fit`.
+
+    Attributes
+    ----------
+    chain : Chain
+        As it is after the last sweep; it can go on.
+    predictor : Predictor
+        Made of the kept draws.
+    trace : list of dict
+        A row a sweep (see `trace_row`).
+    seconds : float
+        Of sampling and of the start, without what was traced, kept and shown.
+    start : str
+        How the chain was started.
+    burn_in : int
+    kept : list of int
+        The sweeps whose draws the predictor holds.
+    options : dict
+        What `fit` was told, in words.
+    """
+
+    chain: Chain
+    predictor: Predictor
+    trace: list[dict] = field(repr=False)
+    seconds: float = 0.0
+    start: str = ""
+    burn_in: int = 0
+    kept: list[int] = field(default_factory=list, repr=False)
+    options: dict = field(default_factory=dict, repr=False)
+
+    @property
+    def approximations(self) -> tuple[str, ...]:
+        """What kept the chain from the posterior, a clause each."""
+        return self.chain.approximations
+
+    @property
+    def n_sweeps(self) -> int:
+        return len(self.trace)
+
+    @property
+    def sweep_seconds(self) -> float:
+        """Of `seconds` those of the sweeps; the others are the start's."""
+        return sum(row["seconds"] for row in self.trace)
+
+    @property
+    def tokens_per_second(self) -> float:
+        """Of the sweeps."""
+        return len(self.trace) * self.chain.corpus.n_tokens / max(self.sweep_seconds, 1e-9)
+
+    def to_arviz(self, **options):
+        """The chain for ArviZ (`plugsamp.exchange.to_arviz`)."""
+        from plugsamp.exchange import to_arviz
+
+        return to_arviz(self, **options)
+
+
+def fit(
+    corpus,
+    model: Model | None = None,
+    kernel="auto",
+    *,
+    backend=None,
+    seed: int = 0,
+    sweeps: int = 100,
+    burn_in: int | None = None,
+    thin: int = 5,
+    init="auto",
+    weight_update: str = "auto",
+    weight_passes: int = 1,
+    supervised: str = "joint",
+    second_step: SecondStep | None = None,
+    covariates: Covariates | Encoder | None = None,
+    multiclass: str = "multitask",
+    chains: int = 1,
+    n_jobs: int = 1,
+    observers: Iterable[Callable[[Mapping], object]] = (),
+    checkpoint: Checkpoints | Memory | str | Path | None = None,
+    resume: bool = False,
+) -> Fit | SeparateFit:
+    """Run a chain and keep its draws.
+
+    Parameters
+    ----------
+    corpus : Corpus
+    model : Model, optional
+        By default 50 topics, with the hinge loss where the corpus has responses.
+    kernel, backend : object or str
+    seed : int
+    sweeps : int
+        How many, 1 or more.
+    burn_in : int, optional
+        Sweeps before draws are kept, by default half of them.
+    thin : int
+        Keep every so manyth draw; the last sweep's is always kept.
+    init : array (N,) of int, Start or str
+        The first topics; or how to find some (`plugsamp.fitting.starts.Start`, or the name of a method).
+    weight_update, weight_passes
+        As `Chain` takes them.
+    supervised : {"joint", "two_step"}
+        "two_step" learns the topics without the responses, then the weights on the topic proportions of
+        the documents, as `second_step` says (by default with the loss and the weight prior of the model).
+    second_step : SecondStep, optional
+    covariates : Covariates or Encoder, optional
+        Columns and words of the corpus as covariates, beside those that it has; the predictor makes them
+        of new documents too.
+    multiclass : {"multitask", "ovr", "ovo"}
+        Several classes share topics in one chain, or are separate chains, one a class against the rest
+        or one a pair of classes (`plugsamp.prediction.ensembles`).
+    chains : int
+        So many chains of the model, which differ by their seeds; their predictions are averaged, and whether
+        they agree is to be seen (`plugsamp.diagnostics.convergence`).
+    n_jobs : int
+        Processes for separate chains, as joblib counts them; the result does not depend on it.
+    observers : iterable of callables
+        Each is given the trace's row after every sweep (progress, files); of separate chains the
+        rows of each come when it is done. One that has a method ``resumed`` is given all rows before the
+        checkpoint that a run goes on from.
+    checkpoint : Checkpoints, path-like or Memory, optional
+        Where the run's state is kept, and how often: what a killed process can lose
+        (`plugsamp.checkpoint.Checkpoints`). SIGINT and SIGTERM then end the run after the sweep, with a
+        checkpoint; a second one ends it at once. A `plugsamp.checkpoint.memory.Memory` keeps the last state
+        in this process.
+    resume : bool
+        Go on from the checkpoint of the same fit, bit-equal to one that was never stopped; start where
+        there is none yet. `sweeps`, `backend`, `n_jobs` and `observers` may differ. With more `sweeps`
+        than before, the outcome is that of so many sweeps from the start where that can be made of the
+        draws kept so far; otherwise these stay kept, and a warning says so.
+
+    Returns
+    -------
+    Fit, or plugsamp.fitting.separate.SeparateFit of separate chains
+
+    Raises
+    ------
+    ValueError
+        An argument outside its range, or a corpus and a model that do not fit.
+    NonFinite
+        A quantity of the chain is not a number; the message names it and the sweep.
+    StorageError
+        The checkpoint is of another run or corpus, needs a plugin that is not installed, or is damaged.
+    Interrupted
+        By a signal, where there are checkpoints; a KeyboardInterrupt.
+
+    Examples
+    --------
+    >>> import numpy as np, plugsamp as ps
+    >>> corpus = ps.Corpus.from_counts(np.array([[3, 0, 1], [0, 2, 2]]), responses=["a", "b"])
+    >>> result = ps.fit(corpus, ps.Model(n_topics=2, loss="hinge"), sweeps=4)
+    >>> len(result.trace)
+    4
+    """
+    kept = kept_sweeps(sweeps, burn_in, thin)
+    first_kept = sweeps // 2 if burn_in is None else burn_in
+    if checkpoint is not None:
+        checkpoint = checkpoint if isinstance(checkpoint, Memory) else Checkpoints.of(checkpoint)
+    elif flag("resume", resume):
+        raise ValueError("resume=True needs checkpoint=..., the folder to go on from")
+    observers, n_jobs = list(observers), n_jobs_of(n_jobs)
+    if not isinstance(corpus, Corpus):
+        raise TypeError(
+            f"corpus must be a Corpus, not {type(corpus).__name__}; Corpus.from_counts takes matrices, "
+            "plugsamp.readers read files"
+        )
+    if model is None:
+        model = Model(50, loss="none" if corpus.responses is None else "hinge")
+    if not isinstance(covariates, Covariates | Encoder | None):
+        raise TypeError(f"covariates must be a Covariates, not {type(covariates).__name__}")
+    encoder = covariates
+    if isinstance(covariates, Covariates):
+        # without responses they play no part
+        used = bool(covariates) and not model.loss.unsupervised
+        encoder = covariates.fit(corpus) if used else None
+        there = set(encoder.names).intersection(corpus.covariate_names or ()) if encoder is not None else ()
+        if there:
+            raise ValueError(
+                f"the corpus has a covariate {min(there)!r} already, and covariates ask for a column of that "
+                "name; rename one"
+            )
+    check_scheme(supervised, multiclass, chains)
+    if init is None or isinstance(init, str):
+        init = Start("random" if init is None else init)
+    told = {
+        "model": repr(model), "kernel": repr(kernel), "seed": seed, "sweeps": sweeps, "burn_in": first_kept,
+        "thin": thin, "start": repr(init) if isinstance(init, Start) else "topics", "supervised": supervised,
+        "multiclass": multiclass, "chains": chains, "weight_update": weight_update,
+        "weight_passes": weight_passes,
+    }  # fmt: skip
+    if multiclass != "multitask" or chains > 1:
+        if not isinstance(init, Start):
+            raise ValueError(
+                "topics as init are for one chain, not for several (chains, multiclass=ovr, ovo)"
+            )
+        scheme = multiclass if chains == 1 else CHAINS
+        separate = fit_separately(
+            corpus, model, scheme, chains=chains, observers=observers, seed=seed, n_jobs=n_jobs,
+            kernel=kernel, backend=backend, sweeps=sweeps, burn_in=burn_in, thin=thin,
+            weight_update=weight_update, weight_passes=weight_passes, supervised=supervised,
+            second_step=second_step, covariates=encoder, init=init, checkpoint=checkpoint,
+            resume=resume,
+        )  # fmt: skip
+        return replace(separate, options=told, burn_in=first_kept)
+    identity = None
+    if checkpoint is not None:
+        identity = run_identity(
+            corpus, model, kernel, seed=seed, weight_update=weight_update, weight_passes=weight_passes,
+            burn_in=burn_in, thin=thin, start=init, supervised=supervised,
+            second_step=second_step or SecondStep(), covariates=covariates,
+        )  # fmt: skip
+    if encoder is not None:
+        corpus = encoder.transform(corpus)
+    separate = supervised == "two_step" and not model.loss.unsupervised
+    if separate:
+        check_second_step(corpus, model, second_step or SecondStep())
+    with ExitStack() as stack:
+        recorder, saved = None, None
+        if checkpoint is not None:
+            recorder = stack.enter_context(checkpoint.recorder(resume))
+            saved = recorder.load(identity)
+        first = None if isinstance(init, Start) else init
+        sampled = without_responses(model) if separate else model
+        chain = Chain(
+            corpus,
+            sampled,
+            kernel,
+            backend=backend,
+            seed=seed,
+            init=first if saved is None else saved[0]["z"],
+            weight_update=weight_update,
+            weight_passes=weight_passes,
+            choose=None if saved is None else partial(kernel_again, saved[1]),
+        )
+        stack.callback(chain.close)  # worker processes, if any
+        run = Run(chain, proportions=separate)
+        if saved is not None:
+            _take_up(run, saved, sweeps, kept, observers)
+        elif isinstance(init, Start):
+            run.started = warm(chain, init)
+            run.seconds = run.elapsed
+        if recorder is not None:
+            recorder.begin(identity, sweeps)
+        for _ in run.sweeps(sweeps, kept, observers):
+            if recorder is not None:
+                recorder.after(run)
+        chain.close()  # nothing that follows needs workers
+        predictor = run.keeper.predictor()
+        if run.proportions is not None:
+            predictor = with_second_step(
+                predictor, run.proportions.mean(), corpus, model, second_step or SecondStep(), seed,
+                method=weight_update, passes=weight_passes,
+            )  # fmt: skip
+        if encoder is not None:
+            predictor = replace(predictor, encoder=encoder)
+        if recorder is not None:
+            recorder.finish()
+        return Fit(
+            chain, predictor, run.trace, run.seconds, run.started, first_kept, list(run.kept), told
+        )  # fmt: skip
+
+
+def _take_up(run: Run, saved, sweeps: int, kept: frozenset[int], observers) -> None:
+    """Put a new run where a checkpoint was, and tell the observers what has been traced."""
+    run.restore(*saved)
+    if run.sweep > sweeps:
+        raise ValueError(
+            f"the run has done {run.sweep} sweeps already; sweeps must be that or more, not {sweeps}"
+        )
+    run.take_up(kept)
+    log.info("the run goes on after sweep %d", run.sweep)
+    for observer in observers:
+        resumed = getattr(observer, "resumed", None)
+        if resumed is not None:
+            resumed(run.trace)
+
+
+def check_scheme(supervised: str, multiclass: str, chains: int = 1) -> None:
+    """Refuse a way to learn the responses that does not exist (ValueError)."""
+    if whole("chains", chains, 1, 1000) > 1 and multiclass != "multitask":
+        raise ValueError(f"chains={chains} goes with multiclass=multitask, not {multiclass}")
+    if supervised not in ("joint", "two_step"):
+        raise ValueError(f"supervised must be joint or two_step, not {supervised!r}")
+    if multiclass not in SCHEMES:
+        raise ValueError(f"multiclass must be one of {', '.join(SCHEMES)}, not {multiclass!r}")
+
+
+def kept_sweeps(sweeps: int, burn_in: int | None = None, thin: int = 5) -> frozenset[int]:
+    """The sweeps whose draws are kept, counted from 1; they end with the last.
+
+    Raises
+    ------
+    ValueError
+        No sweep, no draw left, or a number that is not whole.
+    """
+    for name, value, least in (("sweeps", sweeps, 1), ("burn_in", burn_in, 0), ("thin", thin, 1)):
+        if value is None and name == "burn_in":
+            continue
+        whole(name, value, least)
+    burn_in = sweeps // 2 if burn_in is None else burn_in
+    if burn_in >= sweeps:
+        raise ValueError(f"burn_in={burn_in} leaves none of {sweeps} sweeps to keep; it must be below sweeps")
+    return frozenset(range(sweeps, burn_in, -thin))

@@ -1,0 +1,242 @@
+"""The files of a run: trace, metrics, predictions, topics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from plugsamp.files import csv_files, storage
+from plugsamp.files.whole import complete
+from plugsamp.losses.coding import is_missing
+
+#: The configuration of a run, in its folder.
+CONFIG = "config.yaml"
+
+#: Where a run folder has its checkpoints.
+CHECKPOINT = "checkpoint"
+
+#: A folder with one of these holds a run.
+MARKS = ("trace.csv", "metrics.json", "model", CHECKPOINT)
+
+
+def holds_run(folder: Path) -> bool:
+    """Whether there is anything of a run: that one was about to write checkpoints is nothing yet."""
+    checkpoints = folder / CHECKPOINT
+    begun = not checkpoints.is_dir() or any(not p.name.startswith(".") for p in checkpoints.iterdir())
+    return any((folder / mark).exists() for mark in MARKS if begun or mark != CHECKPOINT)
+
+
+def clean_up(folder: Path) -> None:
+    """Take away what a killed run has left half written. Only for who holds the folder's lock."""
+    storage.clean_up(folder / "model")
+    for part in folder.glob(".*.part"):
+        part.unlink(missing_ok=True)
+
+
+class TraceFile:
+    """trace.csv, a row a sweep, each on disk before the next sweep begins.
+
+    The columns are those of the first row. What there is of that name stays until there is one.
+    """
+
+    def __init__(self, path):
+        self._path = Path(path)
+        self._file = self._writer = None
+
+    @property
+    def begun(self) -> bool:
+        """Whether there has been a row."""
+        return self._writer is not None
+
+    def __call__(self, row: Mapping) -> None:
+        self._write([row])
+
+    def resumed(self, rows: Sequence[Mapping]) -> None:
+        """The rows before the checkpoint that a run goes on from."""
+        self._write(rows)
+
+    def _write(self, rows) -> None:
+        try:
+            if self._file is None:
+                self._file = open(self._path, "w", newline="", encoding="utf-8")  # noqa: SIM115
+            for row in rows:
+                if self._writer is None:
+                    self._writer = csv_files.dict_writer(self._file, list(row))
+                    self._writer.writeheader()
+                self._writer.writerow(
+                    {k: repr(float(v)) if isinstance(v, float) else v for k, v in row.items()}
+                )
+            self._file.flush()
+        except OSError as error:
+            error.filename = str(self._path)
+            raise
+
+    def __enter__(self) -> TraceFile:
+        return self
+
+    def __exit__(self, *error) -> None:
+        if self._file is None:
+            return
+        try:
+            self._file.close()
+        except OSError:  # what could not be written was said when it was
+            if error[0] is None:
+                raise
+
+
+def write_topics(path, parts, owner: str | None = None) -> None:
+    """topics.csv: a row a topic, in the order of their numbers.
+
+    Parameters
+    ----------
+    parts : iterable of (str, mapping of str to array (K,), sequence of K lists of str)
+        Of each model its name, what is known of its topics (`plugsamp.diagnostics.topic_table`), and their
+        words, the most probable first.
+    owner : str, optional
+        What the models are ("chain", "task"): a first column of that name says whose a topic is.
+    """
+    first, *rest = parts
+    with complete(path, errors="backslashreplace", newline="") as file:
+        writer = csv_files.writer(file)
+        writer.writerow([*_owner(owner, owner), "topic", *first[1], "top_words"])
+        for name, columns, words in (first, *rest):
+            for k, best in enumerate(words):
+                numbers = [values[k].item() for values in columns.values()]
+                writer.writerow([*_owner(owner, name), k, *(repr(v) for v in numbers), " ".join(best)])
+
+
+def write_weights(path, parts, owner: str | None = None) -> None:
+    """weights.csv: a row an output and column, with mean and 5 % and 95 % quantiles over kept draws.
+
+    Parameters
+    ----------
+    parts : iterable of (str, sequence of C str, sequence of J str, float (S, C, J))
+        Of each model its name, outputs, columns (topics, covariates, intercept) and draws.
+    owner : str, optional
+        As in `write_topics`.
+    """
+    with complete(path, errors="backslashreplace", newline="") as file:
+        writer = csv_files.writer(file)
+        writer.writerow([*_owner(owner, owner), "output", "column", "mean", "lower", "upper"])
+        for name, outputs, columns, eta in parts:
+            low, high = np.quantile(eta, (0.05, 0.95), axis=0)
+            mean = eta.mean(axis=0)
+            for c, output in enumerate(outputs):
+                for j, column in enumerate(columns):
+                    numbers = (mean[c, j], low[c, j], high[c, j])
+                    writer.writerow(
+                        [*_owner(owner, name), output, column, *(repr(float(v)) for v in numbers)]
+                    )
+
+
+def _owner(owner: str | None, value) -> list:
+    return [] if owner is None else [value]
+
+
+def write_predictions(path, *table, **more) -> None:
+    """predictions.csv: the table that `prediction_rows` makes of the other arguments."""
+    with complete(path, errors="backslashreplace", newline="") as file:
+        write_table(file, *prediction_rows(*table, **more))
+
+
+def write_table(file, columns, rows) -> None:
+    """A table as CSV."""
+    writer = csv_files.writer(file)
+    writer.writerow(columns)
+    writer.writerows(rows)
+
+
+def prediction_rows(
+    ids,
+    truth,
+    predicted,
+    scores,
+    score_names,
+    n_unknown,
+    names=None,
+    *,
+    n_known=None,
+    probabilities=None,
+    class_names=None,
+    intervals=None,
+    theta=None,
+    theta_names=None,
+):
+    """Column names, and a row a document, in the order of the corpus.
+
+    Parameters
+    ----------
+    ids : sequence of str (D,)
+    truth : ndarray (D,) or (D, C), or None
+        As the user gave it; missing is an empty cell.
+    predicted : ndarray (D,) or (D, C), or None
+    scores : ndarray (D, S)
+    score_names : sequence of str (S,)
+    n_unknown : ndarray (D,) of int
+        Tokens outside the model's vocabulary.
+    names : sequence of str, optional
+        Of the columns of `truth` and `predicted` where they have several.
+    n_known : ndarray (D,) of int, optional
+        Tokens used; of a document with 0 the prior is all that the prediction knows.
+    probabilities : ndarray (D, classes), optional
+    class_names : sequence of str (classes,)
+    intervals : ndarray (D, C, 2), optional
+        Lower and upper ends of the predicted values.
+    theta : ndarray (D, K), optional
+        Topic proportions.
+    theta_names : sequence of K str, optional
+        Their columns.
+
+    Returns
+    -------
+    columns : list of str
+    rows : iterator of lists
+    """
+    columns = ["id", *_columns("true", truth, names), *_columns("predicted", predicted, names)]
+    numbers = []
+    if intervals is not None:
+        several = intervals.shape[1] > 1
+        for c in range(intervals.shape[1]):
+            end = f"_{names[c] if names is not None else c}" if several else ""
+            columns += [f"lower{end}", f"upper{end}"]
+        numbers.append(intervals.reshape(len(intervals), -1))
+    if probabilities is not None:
+        columns += [f"probability_{name}" for name in class_names]
+        numbers.append(probabilities)
+    columns += [f"score_{name}" for name in score_names]
+    numbers.append(scores)
+    if theta is not None:
+        columns += theta_names or [f"topic_{k}" for k in range(theta.shape[1])]
+        numbers.append(theta)
+    counts = [("n_known", n_known), ("n_unknown", n_unknown)]
+    counts = [(name, values) for name, values in counts if values is not None]
+    columns += [name for name, _ in counts]
+    numbers = np.hstack(numbers)
+    rows = (
+        [
+            ids[d],
+            *_cells(truth, d),
+            *_cells(predicted, d),
+            *(repr(float(v)) for v in numbers[d]),
+            *(int(values[d]) for _, values in counts),
+        ]
+        for d in range(len(ids))
+    )
+    return columns, rows
+
+
+def _columns(what: str, values, names) -> list[str]:
+    if values is None:
+        return []
+    if np.ndim(values) == 1 or values.shape[1] == 1:
+        return [what]
+    return [f"{what}_{n}" for n in (names if names is not None else range(values.shape[1]))]
+
+
+def _cells(values, d: int) -> list:
+    if values is None:
+        return []
+    row = np.atleast_1d(values[d])
+    return ["" if missing else plain for plain, missing in zip(row.tolist(), is_missing(row), strict=True)]

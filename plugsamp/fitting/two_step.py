@@ -1,0 +1,110 @@
+"""Topics without responses, then a regression of the responses on them: the baseline of joint models."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from plugsamp.chain import Chain
+from plugsamp.fitting import fixed_features
+from plugsamp.fitting.second_step import SecondStep
+from plugsamp.losses.none import NoLoss
+from plugsamp.model import Model
+from plugsamp.prediction.inference import Predictor
+from plugsamp.regression.response_weights import response_weights
+
+
+def without_responses(model: Model) -> Model:
+    """The model of the first step: the words alone."""
+    return replace(model, loss=NoLoss(), weights=None, class_weight=None)
+
+
+class Proportions:
+    """The mean over kept sweeps of the topic proportions of the training documents."""
+
+    def __init__(self, chain: Chain):
+        self.chain = chain
+        self.total = np.zeros((chain.state.n_documents, chain.state.n_topics))
+        self.n_kept = 0
+
+    def clear(self) -> None:
+        """Forget what has been kept."""
+        self.total[:] = 0.0
+        self.n_kept = 0
+
+    def keep(self) -> None:
+        """Add those of the chain's present state."""
+        counts = self.chain.counts.doc_topic
+        rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
+        lengths = np.diff(self.chain.state.offsets)
+        self.total[rows, counts.indices] += counts.data / lengths[rows]
+        self.n_kept += 1
+
+    def mean(self) -> np.ndarray:
+        return self.total / self.n_kept
+
+
+def check_second_step(corpus, model: Model, step: SecondStep) -> None:
+    """Refuse before the first step what the second could not do.
+
+    Raises
+    ------
+    ValueError
+        Responses or weights that do not fit the loss, or the regression.
+    """
+    coding = model.coding(corpus)
+    weight = response_weights(corpus.weights, model.class_weight, coding)
+    if step.regression == "same":
+        model.check_weighted(weight)
+    else:
+        fixed_features.check_linear(coding, step.regression)
+
+
+def second_step(
+    predictor: Predictor, zbar, corpus, model: Model, step: SecondStep, seed: int, method="auto", passes=1
+) -> Predictor:
+    """The predictor of the first step with weights learnt on its topic proportions.
+
+    Parameters
+    ----------
+    predictor : Predictor
+        Of the model without responses.
+    zbar : float64 (D, K)
+        Topic proportions of the documents of `corpus`.
+    corpus : Corpus
+    model : Model
+        With the loss and the weight prior of the regression.
+    step : SecondStep
+    seed : int
+    method, passes
+        Of the weight update.
+    """
+    coding = model.coding(corpus)
+    same = step.regression == "same"
+    covariates = corpus.covariates if corpus.covariates is not None and corpus.covariates.shape[1] else None
+    intercept = model.has_intercept(covariates is not None) if same else True
+    features = fixed_features.Features(zbar, covariates, intercept)
+    weight = response_weights(corpus.weights, model.class_weight, coding)
+    parameters, source = {}, "estimate"
+    if same:
+        model.check_weighted(weight)
+        kept = frozenset(range(step.sweeps, step.sweeps // 2, -1))
+        eta, drawn = fixed_features.sample(
+            features, coding, model.loss, model.weights, weight,
+            sweeps=step.sweeps, kept=kept, seed=seed, method=method, passes=passes,
+        )  # fmt: skip
+        parameters = {name: np.array([p[name] for p in drawn]) for name in drawn[0]}
+        source = "posterior" if weight is None else "weighted"
+    else:
+        eta = fixed_features.fit_linear(features, coding, step.regression, step.cost, weight, seed)
+    return replace(
+        predictor,
+        eta=eta,
+        loss=model.loss,
+        coding=replace(coding, y=np.empty((0, coding.n_outputs))),
+        covariate_names=() if covariates is None else tuple(corpus.covariate_names),
+        intercept=intercept,
+        parameters=parameters,
+        source=source,
+    )

@@ -1,0 +1,1 @@
+"""What a fitted model says of documents, how well, and how it is kept."""

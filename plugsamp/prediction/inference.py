@@ -1,0 +1,293 @@
+"""Prediction on new documents from kept draws of a chain (MODEL section 7)."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+
+from plugsamp.brief import Brief
+from plugsamp.checks import MOST, names_of, whole
+from plugsamp.corpus import Corpus
+from plugsamp.covariates.encoder import Encoder
+from plugsamp.losses.base import Loss
+from plugsamp.losses.coding import Coding
+from plugsamp.prediction.fold_in import BURN_IN, PASSES, RESTARTS, FoldIn
+from plugsamp.prediction.matching import warn_of_strangers
+from plugsamp.prediction.predictive import Predictive
+from plugsamp.prediction.results import Prediction
+
+#: Where weights come from: draws of the posterior of the loss's likelihood, of one with weights of documents
+#: or classes in it, or an estimate made some other way.
+SOURCES = ("posterior", "weighted", "estimate")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Predictor(Brief):
+    """A fitted model, as far as prediction needs it. Immutable; predicting never changes it.
+
+    Attributes
+    ----------
+    phi : float32 (K, V)
+        The mean of the topics over kept sweeps.
+    eta : float64 (S, C, J)
+        The kept draws of the weights: topics, covariates, intercept. C is 0 without responses.
+    alpha : float64 (K,)
+    loss : Loss
+    coding : Coding
+        Task, classes and units; its y is empty.
+    vocabulary : tuple of str (V,)
+    covariate_names : tuple of str (P,)
+    intercept : bool
+    passes, burn_in : int
+        Gibbs passes over a new document, and how many of them are left out of the average.
+    restarts : int
+        Independent chains of so many passes over each document, averaged: with many topics one chain
+        stays in one mode of the document's posterior.
+    seed : int
+    encoder : Encoder, optional
+        Makes the covariates of documents from their columns and words.
+    parameters : dict of float64 arrays (S, C, ...)
+        The kept draws of the loss's own parameters, by name.
+    source : {"posterior", "weighted", "estimate"}
+        Where the weights come from. Of a posterior with weights of documents or classes in it,
+        probabilities are scores, whatever the loss; of an estimate there are labels alone.
+
+    Raises
+    ------
+    ValueError
+        For parts that do not fit together.
+    """
+
+    phi: np.ndarray
+    eta: np.ndarray
+    alpha: np.ndarray
+    loss: Loss
+    coding: Coding
+    vocabulary: tuple[str, ...]
+    covariate_names: tuple[str, ...] = ()
+    intercept: bool = False
+    passes: int = PASSES
+    burn_in: int = BURN_IN
+    restarts: int = RESTARTS
+    seed: int = 0
+    encoder: Encoder | None = None
+    parameters: dict[str, np.ndarray] = field(default_factory=dict)
+    source: str = "posterior"
+
+    def __post_init__(self):
+        if self.source not in SOURCES:
+            raise ValueError(f"predictor: source must be one of {', '.join(SOURCES)}, not {self.source!r}")
+        # Word-major in memory: the order of the compiled loop.
+        phi = np.array(np.asarray(self.phi, dtype=np.float32).T, order="C").T
+        eta, alpha = np.array(self.eta, dtype=float), np.array(self.alpha, dtype=float)
+        parameters = {name: np.array(v, dtype=float) for name, v in sorted(self.parameters.items())}
+        for name, array in ({"phi": phi, "eta": eta, "alpha": alpha} | parameters).items():
+            if not np.isfinite(array).all():
+                raise ValueError(f"predictor: {name} holds a number that is not finite")
+            array.flags.writeable = False
+        for name, value in (("phi", phi), ("eta", eta), ("alpha", alpha), ("parameters", parameters)):
+            object.__setattr__(self, name, value)
+        n_outputs = self.coding.n_outputs
+        object.__setattr__(self, "coding", replace(self.coding, y=np.empty((0, n_outputs))))
+        for name in ("vocabulary", "covariate_names"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+        n_topics = len(alpha)
+        if phi.shape != (n_topics, len(self.vocabulary)):
+            raise ValueError(
+                f"predictor: phi of shape {phi.shape} for {n_topics} topics and {len(self.vocabulary)} words"
+            )
+        width = n_topics + len(self.covariate_names) + self.intercept
+        fits = eta.ndim == 3 and len(eta) > 0 and eta.shape[1] == n_outputs
+        if not fits or (n_outputs and eta.shape[2] != width):
+            raise ValueError(
+                f"predictor: eta of shape {eta.shape}, expected (draws, {n_outputs}, {width}) "
+                f"for {n_topics} topics, {len(self.covariate_names)} covariates, intercept {self.intercept}"
+            )
+        self._check_parameters()
+        for name in ("passes", "burn_in", "restarts", "seed"):
+            least, most = int(name == "restarts"), None if name == "seed" else MOST
+            object.__setattr__(self, name, whole(f"predictor: {name}", getattr(self, name), least, most))
+        # The first pass draws from expected counts, not from the chain, so it is never kept.
+        if not 1 <= self.burn_in < self.passes:
+            raise ValueError(
+                f"predictor: burn_in must be 1 or more and below passes, "
+                f"not {self.burn_in} of {self.passes} passes"
+            )
+
+    def _check_parameters(self) -> None:
+        if self.source == "estimate" and not self.parameters:
+            return
+        expected = self.loss.start(self.coding.n_outputs)
+        if set(expected) != set(self.parameters):
+            raise ValueError(
+                f"predictor: {self.loss!r} has the parameters {', '.join(sorted(expected)) or 'none'}, "
+                f"given are {', '.join(self.parameters) or 'none'}"
+            )
+        for name, found in self.parameters.items():
+            shape = (len(self.eta), *np.shape(expected[name]))
+            if found.shape != shape:
+                raise ValueError(
+                    f"predictor: parameter {name} of shape {found.shape}, expected {shape}, a value a draw"
+                )
+
+    def with_options(self, **options) -> Predictor:
+        """The same model with other `passes`, `burn_in`, `restarts`, `seed` or `vocabulary`.
+
+        Words are other names for the columns of counts that the model was fitted to, in their order.
+        """
+        valid = ("passes", "burn_in", "restarts", "seed", "vocabulary")
+        unknown = sorted(set(options) - set(valid))
+        if unknown:
+            raise ValueError(f"predictor: {unknown[0]!r} is not one of {', '.join(valid)}")
+        if "vocabulary" in options:
+            if self.encoder is not None:
+                raise ValueError("predictor: covariates are made of its words, whose names stay")
+            options["vocabulary"] = names_of(
+                options["vocabulary"], len(self.vocabulary), "vocabulary", "word", "words of the model"
+            )
+        return replace(self, **options)
+
+    @property
+    def n_topics(self) -> int:
+        return len(self.alpha)
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of topics, weights, loss parameters, prior, vocabulary and units, in hex."""
+        h = hashlib.sha256(b"plugsamp predictor 1")
+        for array, kind in ((self.phi.T, "<f4"), (self.eta, "<f8"), (self.alpha, "<f8")):
+            _hash_array(h, array, kind)
+        for names in (self.vocabulary, self.covariate_names):
+            _hash_names(h, names)
+        if self.encoder is not None:
+            h.update(self.encoder.digest.encode())
+        # Only what there is, so that models without them keep the digest that they were saved with.
+        extra = {f"parameter {name}": v for name, v in self.parameters.items()}
+        extra |= {"center": self.coding.center, "scale": self.coding.scale}
+        if self.source != "posterior":
+            h.update(self.source.encode())
+        for name, array in extra.items():
+            if array is not None:
+                h.update(f"{name} {array.shape}".encode())
+                h.update(np.ascontiguousarray(array, dtype="<f8").tobytes())
+        return h.hexdigest()
+
+    @cached_property
+    def topics_digest(self) -> str:
+        """SHA-256 of topics and vocabulary alone, in hex: the same whatever is done with the weights."""
+        h = hashlib.sha256(b"plugsamp topics 1")
+        _hash_array(h, self.phi.T, "<f4")
+        _hash_names(h, self.vocabulary)
+        return h.hexdigest()
+
+    def predict(self, corpus) -> Prediction:
+        """Topics, linear predictors and labels of documents.
+
+        A document's result depends on the model, the seed and the document alone: not on the others
+        predicted with it, its place among them, or the order of its words.
+
+        Parameters
+        ----------
+        corpus : Corpus
+            Of any vocabulary. Words that the model does not know, or knows with probability 0 in every
+            topic, are left out and counted.
+
+        Returns
+        -------
+        Prediction
+
+        Raises
+        ------
+        ValueError
+            Where the model has covariates and the corpus not the same ones, nor the columns of which they
+            are made.
+        """
+        if not isinstance(corpus, Corpus):
+            raise TypeError(
+                f"documents to predict must be a plugsamp.Corpus, not {type(corpus).__name__}; "
+                "of a count matrix, ps.Corpus.from_counts(X, vocabulary=...) makes one"
+            )
+        encoded = corpus if self.encoder is None else self.encoder.transform(corpus)
+        prediction = self.predict_encoded(encoded)
+        warn_of_strangers(prediction.n_known, prediction.n_unknown, corpus.vocabulary, self.vocabulary)
+        return prediction
+
+    def predict_encoded(self, corpus) -> Prediction:
+        """`predict` of documents whose covariates the encoder has made already."""
+        covariates = self._covariates(corpus)
+        fold_in = self.fold_in
+        tokens = fold_in.tokens(corpus)
+        zbar, n_known = fold_in.zbar(tokens), tokens.lengths
+        # A document without a known token has nothing to say: its features are the prior's mean.
+        topics = np.where(n_known[:, None] > 0, zbar, fold_in.prior_mean)
+        predictive = Predictive(
+            self.loss, self.eta, self.parameters, self.coding, topics, covariates, self.intercept,
+            lambda first, last: fold_in.draws(tokens, first, last), self.source,
+        )  # fmt: skip
+        f = predictive.f()
+        probabilities = predictive.probabilities() if f.shape[1] else None
+        return Prediction(
+            zbar=zbar,
+            theta=(zbar * n_known[:, None] + self.alpha) / (n_known + self.alpha.sum())[:, None],
+            f=f,
+            labels=self._labels(predictive, f, probabilities),
+            probabilities=probabilities,
+            calibrated=predictive.calibrated if f.shape[1] else None,
+            n_known=n_known,
+            n_unknown=tokens.n_unknown,
+            ids=tuple(corpus.ids),
+            coding=self.coding,
+            predictive=predictive if f.shape[1] else None,
+        )
+
+    def _labels(self, predictive: Predictive, f, probabilities):
+        """Decisions: the loss's own, or those that its probabilities, or the mean of y, speak for."""
+        if not f.shape[1]:
+            return None
+        if type(self.loss).decide is Loss.decide:
+            if probabilities is not None:
+                return self.coding.choose(probabilities)
+            if self.coding.task in ("real", "count"):
+                return predictive.mean()
+        return self.loss.decide(f, self.coding)
+
+    def _covariates(self, corpus):
+        """An array, or CSR where the corpus' are, in the model's order."""
+        if not self.covariate_names:
+            return None
+        if corpus.covariates is None:
+            raise ValueError(
+                f"the model was fitted with covariates ({', '.join(self.covariate_names)}), "
+                "the documents have none"
+            )
+        found = tuple(corpus.covariate_names)
+        if found == self.covariate_names:
+            return corpus.covariates
+        place = {name: i for i, name in enumerate(found)}
+        missing = [name for name in self.covariate_names if name not in place]
+        if missing:
+            raise ValueError(
+                f"the documents lack the covariate {missing[0]!r}; they have {', '.join(found) or 'none'}"
+            )
+        return corpus.covariates[:, [place[name] for name in self.covariate_names]]
+
+    @cached_property
+    def fold_in(self) -> FoldIn:
+        """Topics of new documents."""
+        secret = f"{self.digest} {self.seed}"
+        return FoldIn(self.phi, self.alpha, self.vocabulary, self.passes, self.burn_in, self.restarts, secret)
+
+
+def _hash_array(h, array, kind: str) -> None:
+    h.update(repr(array.shape).encode())
+    h.update(np.ascontiguousarray(array, dtype=kind).tobytes())
+
+
+def _hash_names(h, names) -> None:
+    for name in names:
+        data = name.encode("utf-8", "surrogatepass")
+        h.update(len(data).to_bytes(8, "little") + data)
+    h.update(b"end")

@@ -1,0 +1,223 @@
+"""Fitted models as folders."""
+
+from __future__ import annotations
+
+import logging
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+
+from plugsamp import registry
+from plugsamp.covariates.encoder import Encoder
+from plugsamp.files.archive import read_archive, require_memory
+from plugsamp.files.storage import StorageError, read_folder, write_folder
+from plugsamp.files.stored_labels import decode_labels, encode_labels
+from plugsamp.losses.coding import Coding
+from plugsamp.prediction import topic_table
+from plugsamp.prediction.ensembles import Ensemble
+from plugsamp.prediction.inference import Predictor
+
+log = logging.getLogger(__name__)
+
+KIND = "model"
+
+TASKS = ("none", "binary", "multiclass", "multilabel", "real", "count")
+
+
+def save_model(path, predictor: Predictor | Ensemble, model=None, overwrite: bool = False) -> Path:
+    """Write a model folder (see `plugsamp.files.storage`); predictions from it are the same to the bit.
+
+    Parameters
+    ----------
+    path : path-like
+    predictor : Predictor or Ensemble
+    model : Model, optional
+        Its priors are written beside, for the record.
+    overwrite : bool
+        Replace a model folder that is there.
+
+    Raises
+    ------
+    StorageError
+        The path exists, the loss is registered by no package, or one of its options is no plain value.
+    """
+    arrays, content = model_data(predictor)
+    content["plugsamp"] = version("plugsamp")
+    if model is not None:
+        arrays["beta"] = np.asarray(model.beta)
+        content["weights"] = plugin_record("priors", model.weights)
+    return write_folder(path, KIND, arrays, content, overwrite)
+
+
+def model_data(predictor: Predictor | Ensemble) -> tuple[dict, dict]:
+    """Arrays and content of a model's folder or file."""
+    if isinstance(predictor, Ensemble):
+        return _ensemble_data(predictor)
+    if isinstance(predictor, Predictor):
+        return _predictor_data(predictor)
+    what = "a Predictor is saved, such as fit(...).predictor, or predictor_ of an estimator"
+    raise TypeError(f"{what}, not a {type(predictor).__name__}")
+
+
+def _predictor_data(predictor: Predictor) -> tuple[dict, dict]:
+    arrays = {"phi": predictor.phi, "eta": predictor.eta, "alpha": predictor.alpha}
+    arrays |= {f"parameter_{name}": value for name, value in predictor.parameters.items()}
+    coding = predictor.coding
+    arrays |= {k: v for k, v in (("center", coding.center), ("scale", coding.scale)) if v is not None}
+    content = {
+        "vocabulary": list(predictor.vocabulary),
+        "covariate_names": list(predictor.covariate_names),
+        "intercept": bool(predictor.intercept),
+        "passes": predictor.passes,
+        "burn_in": predictor.burn_in,
+        "restarts": predictor.restarts,
+        "seed": predictor.seed,
+        "source": predictor.source,
+        "task": predictor.coding.task,
+        "classes": encode_labels(predictor.coding.classes),
+        "loss": plugin_record("losses", predictor.loss),
+        "digest": predictor.digest,
+    }
+    if predictor.encoder is not None:
+        parts, content["encoder"] = predictor.encoder.data()
+        arrays |= {f"encoder_{name}": values for name, values in parts.items()}
+    return arrays, content
+
+
+def _ensemble_data(ensemble: Ensemble) -> tuple[dict, dict]:
+    """The members' arrays under numbers; the vocabulary, which they share, once."""
+    arrays, members = {}, []
+    for number, member in enumerate(ensemble.members):
+        parts, content = _predictor_data(member)
+        arrays |= {f"member{number}_{name}": values for name, values in parts.items()}
+        if member.vocabulary != ensemble.vocabulary:
+            raise StorageError("the members of an ensemble have different vocabularies; it cannot be saved")
+        del content["vocabulary"]
+        members.append(content)
+    return arrays, {
+        "scheme": ensemble.scheme,
+        "names": list(ensemble.names),
+        "members": members,
+        "vocabulary": list(ensemble.vocabulary),
+        "task": ensemble.coding.task,
+        "classes": encode_labels(ensemble.coding.classes),
+        "digest": ensemble.digest,
+    }
+
+
+def load_model(path) -> Predictor | Ensemble:
+    """The predictor of a model folder, or of a file that `plugsamp.export` wrote. Nothing in it is executed.
+
+    Raises
+    ------
+    StorageError
+        What `plugsamp.files.storage.read_folder` and `plugsamp.files.archive.read_archive` refuse; a loss
+        that is not installed; parts that do not fit together.
+    """
+    read = read_archive if Path(path).is_file() else read_folder
+    arrays, content = read(path, KIND)
+    try:
+        predictor = (_ensemble_of if "members" in content else _predictor_of)(arrays, content, path)
+        saved, found = content["digest"], predictor.digest
+    except StorageError as error:
+        if str(path) in str(error):
+            raise
+        raise StorageError(f"{path} is damaged: {error}") from None
+    except KeyError as error:
+        raise StorageError(f"{path} is incomplete: its manifest lacks {error}") from None
+    except (TypeError, ValueError, AttributeError, IndexError) as error:
+        # Whatever a foreign manifest holds, its digests right: none of its types is to be relied on.
+        raise StorageError(f"{path} holds no model that can be read: {error}") from None
+    if saved != found:
+        raise StorageError(f"{path} is damaged: its parts do not make the model that was saved")
+    return predictor
+
+
+def _ensemble_of(arrays: dict, content: dict, path) -> Ensemble:
+    members = []
+    for number, member in enumerate(content["members"]):
+        prefix = f"member{number}_"
+        own = {name.removeprefix(prefix): a for name, a in arrays.items() if name.startswith(prefix)}
+        members.append(_predictor_of(own, {**member, "vocabulary": content["vocabulary"]}, path))
+    classes = decode_labels(content["classes"])
+    coding = Coding(np.empty((0, len(classes))), content["task"], classes)
+    return Ensemble(tuple(members), tuple(content["names"]), content["scheme"], coding)
+
+
+def _predictor_of(arrays: dict, content: dict, path) -> Predictor:
+    classes = decode_labels(content["classes"])
+    task = content["task"]
+    if task not in TASKS:
+        raise StorageError(f"{path} is damaged: its task is {task!r}, not one of {', '.join(TASKS)}")
+    n_outputs = arrays["eta"].shape[1]
+    require_memory(topic_table.size(arrays), path)
+    return Predictor(
+        phi=topic_table.unpacked(arrays),
+        eta=arrays["eta"],
+        alpha=arrays["alpha"],
+        loss=_plugin_of("losses", content["loss"], path),
+        coding=Coding(np.empty((0, n_outputs)), task, classes, arrays.get("center"), arrays.get("scale")),
+        parameters={
+            name.removeprefix("parameter_"): array
+            for name, array in arrays.items()
+            if name.startswith("parameter_")
+        },
+        vocabulary=tuple(content["vocabulary"]),
+        covariate_names=tuple(content["covariate_names"]),
+        intercept=content["intercept"],
+        passes=content["passes"],
+        burn_in=content["burn_in"],
+        restarts=content.get("restarts", 1),  # of the first models, which had one chain a document
+        seed=content["seed"],
+        source=content.get("source", "posterior"),
+        encoder=_encoder_of(arrays, content.get("encoder"), path),
+    )
+
+
+def _encoder_of(arrays, content, path) -> Encoder | None:
+    if content is None:
+        return None
+    prefix = "encoder_"
+    parts = {name.removeprefix(prefix): a for name, a in arrays.items() if name.startswith(prefix)}
+    try:
+        return Encoder.of(parts, content)
+    except (TypeError, ValueError, AttributeError) as error:
+        raise StorageError(f"{path} is damaged: its covariates cannot be read ({error})") from None
+
+
+def plugin_record(group: str, value) -> dict:
+    """What a file says of a loss or prior: name, options, and the package that has it.
+
+    Raises
+    ------
+    StorageError
+    """
+    plugin = registry.plugin_of(group, value)
+    kind = registry.GROUPS[group]
+    if plugin is None:
+        raise StorageError(
+            f"the {kind} {type(value).__name__} cannot be saved: no package registers it in plugsamp.{group}"
+        )
+    options = {}
+    for name, option in value.options().items():
+        plain = option.item() if isinstance(option, np.generic) else option
+        if not isinstance(plain, str | int | float | bool | list | tuple | None):
+            raise StorageError(f"the {kind} {plugin.name} cannot be saved: its option {name} is {option!r}")
+        options[name] = list(plain) if isinstance(plain, tuple) else plain
+    return {"name": plugin.name, "options": options, "package": plugin.package, "version": plugin.version}
+
+
+def _plugin_of(group: str, record: dict, path):
+    name, package = record["name"], record["package"]
+    kind = registry.GROUPS[group]
+    matches = [p for p in registry.plugins(group) if (p.name, p.package) == (name, package)]
+    if not matches:
+        raise StorageError(
+            f"{path} needs the {kind} {name!r} of package {package} {record['version']}, not installed here"
+        )
+    if matches[0].version != record["version"]:
+        log.warning(
+            "%s was saved with %s %s, installed is %s", path, package, record["version"], matches[0].version
+        )
+    return registry.resolve(group, str(matches[0]), **record["options"])

@@ -1,0 +1,78 @@
+"""What is predicted of documents."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from plugsamp.brief import Brief
+from plugsamp.losses.coding import Coding
+from plugsamp.prediction.predictive import Predictive
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Prediction(Brief):
+    """What is predicted of D documents; row i is document i.
+
+    Attributes
+    ----------
+    zbar : float64 (D, K)
+        Topic proportions, the mean over kept passes; 0 for a document without known words.
+    theta : float64 (D, K)
+        The posterior mean of the topic distribution, (N_d zbar + alpha) / (N_d + sum of alpha): the
+        prior's mean for a document without known words.
+    f : float64 (D, C)
+        Linear predictors, averaged over kept draws; of the prior's mean for such a document.
+    labels : ndarray (D,) or (D, C), or None
+        Decisions, in the type of the labels that the model was fitted with: the class of the largest
+        probability where there are some; the mean of a real response, in the user's units.
+    probabilities : float64 (D, classes), or None
+        Where the loss has them, averaged over kept draws; one a class, or a label. They are scores, not
+        probabilities to rely on, where `calibrated` is not True.
+    calibrated : bool or None
+        Whether probabilities and intervals are those of a likelihood; None where there are none.
+    n_known, n_unknown : int64 (D,)
+        Tokens used, and tokens left out. Where `n_known` is 0 the prior speaks, not the document.
+    ids : tuple of str
+    coding : Coding
+        Task and classes.
+    predictive : Predictive, or None
+        The distribution behind the labels.
+    """
+
+    zbar: np.ndarray
+    theta: np.ndarray
+    f: np.ndarray
+    labels: np.ndarray | None
+    probabilities: np.ndarray | None
+    calibrated: bool | None
+    n_known: np.ndarray
+    n_unknown: np.ndarray
+    ids: tuple[str, ...] = field(repr=False)
+    coding: Coding = field(repr=False)
+    predictive: Predictive | None = field(default=None, repr=False)
+
+    def interval(self, level: float = 0.9) -> np.ndarray:
+        """Equal-tailed predictive intervals of real responses, float64 (D, C, 2), in the user's units.
+
+        Parameters
+        ----------
+        level : float
+            The probability inside, between 0 and 1.
+
+        Returns
+        -------
+        ndarray
+            Lower and upper ends: quantiles of the mixture of the loss's distribution over kept draws of
+            weights and parameters, and over draws of the document's topics. The topics themselves are
+            taken as known (their mean), and so are the covariates.
+
+        Raises
+        ------
+        ValueError
+            Where the responses are classes, or the loss is no likelihood.
+        """
+        if self.predictive is None:
+            raise ValueError("these predictions have no intervals: no single model stands behind them")
+        return self.predictive.interval(level)

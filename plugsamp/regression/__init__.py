@@ -1,0 +1,1 @@
+"""Responses, and the weights of topics for them (MODEL section 4)."""

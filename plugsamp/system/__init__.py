@@ -1,0 +1,1 @@
+"""The machine: processors, memory, compiled variants, BLAS."""

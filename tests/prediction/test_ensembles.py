@@ -1,0 +1,128 @@
+"""Classes as separate binary models."""
+
+import numpy as np
+import pytest
+
+import plugsamp as ps
+from plugsamp.prediction.ensembles import tasks, votes
+
+
+def corpus(labels):
+    rng = np.random.default_rng(3)
+    kinds = {label: k for k, label in enumerate(dict.fromkeys(v for v in labels if v is not None))}
+    counts = np.zeros((len(labels), 9), int)
+    for d, label in enumerate(labels):
+        words = rng.integers(0, 9, 4)
+        own = rng.integers(0, 3, 20) + 3 * kinds.get(label, 0)
+        np.add.at(counts[d], np.concatenate([words, own]), 1)
+    return ps.Corpus.from_counts(counts, responses=labels)
+
+
+LABELS = ([10, 20, 30] * 12) + [None]
+
+
+def test_one_against_the_rest_uses_all_documents():
+    made, coding = tasks(corpus(LABELS), "ovr")
+    assert [t.name for t in made] == ["10", "20", "30"]
+    assert all(t.rows is None and len(t.responses) == 37 for t in made)
+    assert made[1].responses[:3].tolist() == [False, True, False]
+    assert made[1].responses[-1] is None
+    assert coding.classes.tolist() == [10, 20, 30]
+
+
+def test_one_against_one_uses_the_documents_of_its_pair():
+    made, _ = tasks(corpus(LABELS), "ovo")
+    assert [t.name for t in made] == ["10 | 20", "10 | 30", "20 | 30"]
+    assert [len(t.rows) for t in made] == [24, 24, 24]
+    assert made[1].responses[:2].tolist() == [False, True]
+
+
+def test_votes_count_pairs_and_settle_ties_by_margin():
+    margins = np.array([[-1.0, -2.0, 3.0], [1.0, -5.0, 1.0]])  # the second: 1 beats 0, 0 beats 2, 2 beats 1
+    scores = votes(margins, 3)
+    assert np.argmax(scores, axis=1).tolist() == [0, 0]
+    assert np.round(scores[0]).tolist() == [2, 0, 1]
+    assert np.abs(scores - np.round(scores)).max() < 1 / 3
+
+
+@pytest.mark.parametrize("scheme", ["ovr", "ovo"])
+@pytest.mark.parametrize("loss", ["hinge", "gaussian"])
+def test_classes_are_learnt_and_come_back_as_they_went_in(scheme, loss):
+    train = corpus(LABELS)
+    model = ps.Model(3, loss=loss, weights=ps.priors.Normal(variance=10.0))
+    if loss == "gaussian":
+        with pytest.raises(ValueError, match="real responses"):
+            ps.fit(train, model, sweeps=4, multiclass=scheme)
+        return
+    result = ps.fit(train, model, sweeps=30, multiclass=scheme, seed=1)
+    prediction = result.predictor.predict(train)
+    assert set(prediction.labels.tolist()) <= {10, 20, 30}
+    assert (prediction.labels[:36] == np.array(LABELS[:36])).mean() > 0.8
+    again = ps.fit(train, model, sweeps=30, multiclass=scheme, seed=1, n_jobs=2)
+    assert again.predictor.digest == result.predictor.digest
+    assert [row["task"] for row in result.trace[::30]] == list(result.predictor.names)
+
+
+def test_several_labels_are_a_model_each():
+    table = np.array([[1, 0], [0, 1], [1, 1], [0, 0]] * 6)
+    rng = np.random.default_rng(0)
+    counts = np.hstack([rng.poisson(0.2 + 8 * np.repeat(table, 3, axis=1)), rng.poisson(6.0, (24, 3))])
+    made = ps.Corpus.from_counts(counts, responses=table)
+    model = ps.Model(3, loss="hinge", weights=ps.priors.Normal(variance=10.0))
+    result = ps.fit(made, model, sweeps=40, multiclass="ovr")
+    assert (result.predictor.predict(made).labels == table).mean() > 0.8
+    with pytest.raises(ValueError, match="one label a document"):
+        ps.fit(made, model, sweeps=4, multiclass="ovo")
+
+
+def test_what_is_wrong_is_said():
+    model = ps.Model(2, loss="hinge")
+    with pytest.raises(ValueError, match="multitask, ovr, ovo"):
+        ps.fit(corpus(LABELS), model, sweeps=4, multiclass="one")
+    with pytest.raises(ValueError, match="needs a loss"):
+        ps.fit(corpus(LABELS), ps.Model(2, loss="none"), sweeps=4, multiclass="ovr")
+
+
+@pytest.mark.parametrize("scheme", ["ovr", "ovo"])
+def test_a_saved_ensemble_predicts_to_the_bit(scheme, tmp_path):
+    train = corpus(LABELS)
+    model = ps.Model(3, loss="logistic")
+    predictor = ps.fit(train, model, sweeps=6, multiclass=scheme).predictor
+    loaded = ps.load_model(ps.save_model(tmp_path / "model", predictor, model))
+    assert loaded.digest == predictor.digest
+    ours, theirs = predictor.predict(train), loaded.predict(train)
+    assert (ours.f == theirs.f).all()
+    assert ours.labels.tolist() == theirs.labels.tolist()
+    assert ours.f.shape == (37, 3)
+    if scheme == "ovr":
+        assert np.allclose(ours.probabilities.sum(axis=1), 1.0)
+        # what is decided is what is most probable, and no likelihood has the sum 1
+        assert ours.labels.tolist() == (10 * (1 + np.argmax(ours.probabilities, axis=1))).tolist()
+        assert ours.calibrated is False
+    else:
+        assert ours.calibrated is None
+
+
+def test_covariates_of_new_documents_are_made_once(monkeypatch):
+    from plugsamp.covariates.encoder import Encoder
+
+    train = corpus(LABELS)
+    covariates = ps.Covariates(words="tfidf")
+    model = ps.Model(3, loss="logistic")
+    predictor = ps.fit(train, model, sweeps=4, multiclass="ovr", covariates=covariates, n_jobs=2).predictor
+    made, transform = [], Encoder.transform
+    monkeypatch.setattr(Encoder, "transform", lambda self, c: made.append(c) or transform(self, c))
+    found = predictor.predict(train)
+    assert len(made) == 1
+    alone = np.hstack([member.predict(train).f for member in predictor.members])
+    np.testing.assert_array_equal(found.f, alone)
+
+
+def test_weights_of_classes_reach_every_model():
+    train = corpus(LABELS)
+    plain = ps.fit(train, ps.Model(3, loss="hinge"), sweeps=6, multiclass="ovr").predictor
+    heavy = ps.Model(3, loss="hinge", class_weight={20: 50.0})
+    weighted = ps.fit(train, heavy, sweeps=6, multiclass="ovr").predictor
+    by_hand = train.with_weights(np.where(np.array(train.responses) == 20, 50.0, 1.0))
+    same = ps.fit(by_hand, ps.Model(3, loss="hinge"), sweeps=6, multiclass="ovr").predictor
+    assert weighted.digest == same.digest != plain.digest

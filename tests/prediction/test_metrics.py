@@ -1,0 +1,136 @@
+"""Measures of predictions, by hand."""
+
+from __future__ import annotations
+
+import warnings
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from plugsamp.losses.coding import Coding
+from plugsamp.prediction.metrics import evaluate
+
+
+def prediction(labels, task, classes, probabilities=None, calibrated=None):
+    named = np.empty(len(classes), dtype=object)
+    named[:] = list(classes)
+    labels = np.asarray(labels, dtype=object if task in ("binary", "multiclass") else None)
+    return SimpleNamespace(
+        labels=labels,
+        f=np.zeros((len(labels), 1)),
+        coding=Coding(np.empty((0, 1)), task, named),
+        probabilities=probabilities,
+        calibrated=calibrated,
+    )
+
+
+def test_classes():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = evaluate(prediction(["a", "b", "c", "a"], "multiclass", "abc"), ["a", "b", "a", None])
+    assert found["main"] == "accuracy"
+    assert found["accuracy"] == found["f1_micro"] == pytest.approx(2 / 3)
+    assert found["f1_macro"] == pytest.approx((2 / 3 + 1 + 0) / 3)
+    assert (found["n_scored"], found["n_missing"]) == (3, 1)
+
+
+@pytest.mark.parametrize("classes", [(False, True), (3, 100), (-1.5, 2.0), ("no", "yes")])
+def test_labels_of_any_type(classes):
+    low, high = classes
+    found = evaluate(prediction([low, high, high], "binary", classes), np.array([low, high, low]))
+    assert found["accuracy"] == pytest.approx(2 / 3)
+
+
+def test_labels_never_seen_are_wrong_with_one_warning():
+    with pytest.warns(UserWarning, match="'c', 'd'") as caught:
+        found = evaluate(prediction(["a", "b", "b", "a"], "binary", "ab"), ["a", "c", "d", "c"])
+    assert len(caught) == 1
+    assert found["accuracy"] == 0.25
+    assert found["f1_macro"] == pytest.approx((2 / 3 + 0 + 0 + 0) / 4)
+
+
+def test_no_known_label():
+    found = evaluate(prediction(["a", "b"], "binary", "ab"), [None, float("nan")])
+    assert found["accuracy"] is None and found["n_missing"] == 2
+
+
+def test_multilabel():
+    labels = np.array([[1, 0], [1, 1], [0, 0]], np.int8)
+    true = np.array([[1, 0], [0, 1], [1, np.nan]])
+    found = evaluate(prediction(labels, "multilabel", "xy"), true)
+    assert found["main"] == "f1_micro"
+    assert found["f1_micro"] == pytest.approx(2 * 2 / (2 * 2 + 1 + 1))
+    assert found["f1_macro"] == pytest.approx((2 * 1 / (2 + 1 + 1) + 1.0) / 2)
+    assert found["accuracy"] == pytest.approx(1 / 2)
+    assert (found["n_scored"], found["n_missing"]) == (5, 1)
+
+
+def test_real():
+    f = np.array([[1.0, 0.0], [2.0, 5.0], [4.0, 1.0]])
+    y = np.array([[1.0, np.nan], [2.0, 3.0], [3.0, 3.0]])
+    found = evaluate(prediction(f, "real", ["u", "v"]), y)
+    assert found["main"] == "r2"
+    assert found["r2"] == found["r2_u"] == pytest.approx(1 - 1 / 2)
+    assert found["r2_v"] is None
+    assert found["rmse"] == pytest.approx(np.sqrt((0 + 0 + 1 + 4 + 4) / 5))
+    assert evaluate(prediction(f[:, 0], "real", ["u"]), y[:, 0])["r2"] == pytest.approx(0.5)
+
+
+def test_errors_of_each_output_and_of_counts():
+    f = np.array([[1.0, 0.0], [2.0, 5.0], [4.0, 1.0]])
+    y = np.array([[1.0, np.nan], [2.0, 3.0], [3.0, 3.0]])
+    found = evaluate(prediction(f, "real", ["u", "v"]), y)
+    assert found["mae"] == pytest.approx((0 + 0 + 1 + 2 + 2) / 5)
+    assert found["rmse_u"] == pytest.approx(np.sqrt(1 / 3)) and found["mae_v"] == pytest.approx(2.0)
+    assert "coverage_90" not in found and "log_density" not in found
+    counts = evaluate(prediction(f[:, 0], "count", ["u"]), np.array([1, 2, None], dtype=object))
+    assert counts["main"] == "r2" and counts["r2"] == 1.0 and counts["n_missing"] == 1
+
+
+def test_no_known_value():
+    found = evaluate(prediction([[1.0], [2.0]], "real", ["u"]), [None, float("nan")])
+    assert found["r2"] is found["rmse"] is found["mae"] is None and found["n_scored"] == 0
+
+
+def test_log_loss_where_there_is_a_likelihood():
+    p = np.array([[0.7, 0.2, 0.1], [0.1, 0.1, 0.8], [0.5, 0.25, 0.25], [0.3, 0.3, 0.4]])
+    labels = ["a", "c", "a", "c"]
+    true = ["a", "b", None, "z"]
+    with pytest.warns(UserWarning, match="'z'; log_loss is of the other 2 documents"):
+        found = evaluate(prediction(labels, "multiclass", "abc", p, True), true)
+    assert found["log_loss"] == pytest.approx(-(np.log(0.7) + np.log(0.1)) / 2)
+    assert found["accuracy"] == pytest.approx(1 / 3)
+    for calibrated in (False, None):
+        uncalibrated = prediction(labels, "multiclass", "abc", p, calibrated)
+        assert "log_loss" not in evaluate(uncalibrated, list("abca"))
+
+
+def test_log_loss_of_several_labels():
+    p = np.array([[0.7, 0.2], [0.1, 0.9]])
+    true = np.array([[1, 1], [0, np.nan]])
+    found = evaluate(prediction((p > 0.5).astype(np.int8), "multilabel", "xy", p, True), true)
+    assert found["log_loss"] == pytest.approx(-(np.log(0.7) + np.log(0.2) + np.log(0.9)) / 3)
+
+
+def test_density_and_coverage_of_real_responses():
+    case = prediction([[1.0], [2.0], [3.0], [4.0]], "real", ["u"], calibrated=True)
+    case.predictive = SimpleNamespace(log_density=lambda y: -(y**2))
+    case.interval = lambda level: np.stack([case.labels - level, case.labels + level], axis=-1)
+    found = evaluate(case, np.array([1.5, 5.0, np.nan, 4.9]))
+    assert found["coverage_90"] == pytest.approx(2 / 3)
+    assert found["log_density"] == pytest.approx(-(1.5**2 + 25 + 4.9**2) / 3)
+
+
+@pytest.mark.parametrize(
+    "case, responses, message",
+    [
+        (prediction(["a", "b"], "binary", "ab"), ["a"], "2 predicted"),
+        (prediction(["a", "b"], "binary", "ab"), [["a", "b"], ["b", "a"]], "one label"),
+        (prediction([[1, 0], [0, 1]], "multilabel", "ab"), [1, 0], "2 responses a document"),
+        (prediction([0.0], "none", []), [1], "no responses"),
+    ],
+)
+def test_refusals(case, responses, message):
+    with pytest.raises(ValueError, match=message):
+        evaluate(case, np.array(responses))
