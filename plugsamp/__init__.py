@@ -23,6 +23,7 @@ __getattr__, __dir__, __all__ = attach(
         "Corpus": "plugsamp.corpus",
         "Covariates": "plugsamp.covariates.options",
         "Fit": "plugsamp.fitting.fit",
+        "__version__": "plugsamp._version",
         "InputError": "plugsamp.errors",
         "Model": "plugsamp.model",
         "Predictor": "plugsamp.prediction.inference",

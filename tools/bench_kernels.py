@@ -28,7 +28,7 @@ KERNELS = {
 }
 #: Without responses these too.
 UNSUPERVISED = {
-    "sparse": ("sparse", {}),
+    **{name: (name, {}) for name in ("sparse", "alias", "light", "sparse_pc", "light_pc")},
     "fast, 2-2-inf": ("fast", {"bound": "2-2-inf"}),
     "fast, 3-3-3": ("fast", {"bound": "3-3-3"}),
     "fast, one by one": ("fast", {"batch": 1}),

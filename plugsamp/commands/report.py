@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from omegaconf import DictConfig
@@ -50,7 +51,8 @@ def task(config: DictConfig) -> None:
             predictor = load_model(Path(settings.run) / "model")
         train = test = None
         if predictor is not None:
-            train, test = documents(config, run, predictor, Path(settings.run))
+            given = HydraConfig.get().overrides.task
+            train, test = documents(config, run, predictor, Path(settings.run), given)
         if settings.documents and train is None:
             raise InputError(
                 "documents=... needs the corpus; say where it is: corpus=FORMAT corpus.path=FILE"
@@ -62,10 +64,11 @@ def task(config: DictConfig) -> None:
         print(f"report: {out}")
 
 
-def documents(config: DictConfig, run, predictor, path: Path):
+def documents(config: DictConfig, run, predictor, path: Path, given: Sequence[str] = ()):
     """Training and test documents: of the corpus that is named, or of the run's own if it is still there.
 
-    The paths of the run's own are relative to where it was started.
+    The paths of the run's own are relative to where it was started. One that is named is read as the run's
+    own where the options `given` say nothing else (`plugsamp.commands.saved.recall`).
 
     Returns
     -------
@@ -78,9 +81,11 @@ def documents(config: DictConfig, run, predictor, path: Path):
         return None, None
     need = predictor.coding.task != "none"
     where = None if named else working_folder(path)
+    node, recalled = saved.recall(node, str(path), given) if named else (node, ())
+    told = replace(saved.wanted(predictor, need), recalled=recalled)
     try:
         with contextlib.chdir(where) if where is not None else contextlib.nullcontext():
-            reader = hydra_source.object_of("corpus", node).for_model(saved.wanted(predictor, need))
+            reader = hydra_source.object_of("corpus", node).for_model(told)
             train, test = reader.read(vocabulary=predictor.vocabulary)
     except (ValueError, OSError) as error:
         if named:

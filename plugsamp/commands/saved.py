@@ -43,6 +43,13 @@ def load(path: str, passes: dict, seed: int | None):
         raise InputError("there is no such folder", file=folder)
     if (folder / "model").is_dir():
         folder = folder / "model"
+    elif folder.is_dir():
+        runs = sorted(run.parent.name for run in folder.glob("*/model"))
+        if runs:
+            example = folder / runs[0]
+            raise InputError(
+                f"this folder holds runs ({len(runs)}) and is none; one of them is {example}", file=folder
+            )
     options = dict(passes) if seed is None else {**passes, "seed": seed}
     return load_model(folder).with_options(**options)
 
@@ -66,13 +73,17 @@ def wanted(predictor, need_responses: bool) -> Wanted:
     return Wanted(responses, numeric, tuple(part.column for part in encoder.categorical))
 
 
-def recall(config: DictConfig, given: Sequence[str]) -> tuple[DictConfig, tuple[str, ...]]:
+def recall(
+    node: DictConfig | None, model: str, given: Sequence[str]
+) -> tuple[DictConfig | None, tuple[str, ...]]:
     """The corpus of a configuration, read as that of the model's run was where nothing else is said.
 
     Parameters
     ----------
-    config : DictConfig
-        With ``model`` and ``corpus``.
+    node : DictConfig
+        The corpus.
+    model : str
+        A run folder, or the model in it.
     given : sequence of str
         The options as they were given.
 
@@ -81,9 +92,8 @@ def recall(config: DictConfig, given: Sequence[str]) -> tuple[DictConfig, tuple[
     DictConfig, tuple of str
         Of the corpus; and the options that are the run's.
     """
-    node = config.get("corpus")
     name = None if node is None else node.get("name")
-    was = _corpus_of_run(Path(config.model))
+    was = _corpus_of_run(Path(model))
     if not isinstance(name, str) or was is None:
         return node, ()
     reader = registry.load("readers", name)
@@ -150,7 +160,7 @@ def documents(
     """
     if part not in ("auto", "all", "train", "test"):
         raise ValueError(f"part must be auto, all, train or test, not {part!r}")
-    node, recalled = recall(config, given)
+    node, recalled = recall(config.get("corpus"), config.model, given)
     reader = hydra_source.object_of("corpus", node)
     told = replace(wanted(predictor, need_responses), recalled=recalled)
     split = reader.for_model(told).read(vocabulary=predictor.vocabulary)

@@ -92,7 +92,9 @@ def document_completion(predictor, corpus, seed: int = 0) -> HeldOut:
 def left_to_right(predictor, corpus, particles: int = 20) -> HeldOut:
     """The probability of whole documents by the left-to-right estimate (Wallach et al. 2009), unbiased.
 
-    Its cost grows with the square of a document's length.
+    Its cost grows with the square of a document's length. Of one document it is rough: with 20 particles the
+    logarithm for six words has a standard error of a quarter, which falls with the root of their number. The
+    seed is the predictor's (`Predictor.with_options`).
 
     Parameters
     ----------
@@ -121,9 +123,9 @@ def left_to_right(predictor, corpus, particles: int = 20) -> HeldOut:
 
 def _fold_in(predictor):
     if not isinstance(predictor, Predictor):
-        raise TypeError(
-            f"words are scored by a Predictor with topics of its own, not by a {type(predictor).__name__}"
-        )
+        several = "; its `members` can be scored one by one" if hasattr(predictor, "members") else ""
+        what = type(predictor).__name__
+        raise TypeError(f"words are scored by a Predictor with topics of its own, not by {what}{several}")
     return predictor.fold_in
 
 

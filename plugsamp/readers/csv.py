@@ -63,7 +63,7 @@ class Table(FieldOptions, TestFile, TextReader):
             names = [str(i) for i in range(1, (len(rows[0]) if rows else 0) + 1)]
         if not rows:
             raise InputError("there are no documents in this file", file=path)
-        return self.settled(names)._records(path, names, lines, rows)
+        return self.settled(names, path)._records(path, names, lines, rows)
 
     def _records(self, path: str, names, lines, rows) -> Records:
         if len(names) == 1 and self.text not in names:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import copy
 import math
+import warnings
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from plugsamp.checks import number_of
-from plugsamp.errors import InputError
+from plugsamp.errors import InputError, InputWarning
 from plugsamp.readers.base import Wanted
 
 #: Options that are names of fields.
@@ -79,19 +80,27 @@ class FieldOptions:
         if not self.y:
             raise InputError("y= names no field; leave it out where there is no real response")
 
-    def settled(self, fields) -> Self:
+    def settled(self, fields, file) -> Self:
         """This reader for a file with these fields: of the names that were recalled, those it has.
 
-        The others are what they are by default.
+        The others are what they are by default, with a warning where that is another field. A text that
+        there is by neither name is asked for by the recalled one.
         """
         lacking = {
             name: default.default
             for name, default in self.__dataclass_fields__.items()
             if name in self.field_names and name in self.wanted.recalled
             and not set(_listed(getattr(self, name))) <= set(fields)
+            and not (name == "text" and default.default not in fields)
         }  # fmt: skip
         if not lacking:
             return self
+        for name, default in lacking.items():
+            here = default is not None and set(_listed(default)) <= set(fields)
+            instead = f"{default!r} is read" if here else "documents are known by their lines"
+            if here or name == "id":
+                said = f"{file}: there is no field {getattr(self, name)!r} as in the run ({name}); {instead}"
+                warnings.warn(said, InputWarning, stacklevel=4)
         told = copy.copy(self)
         vars(told).update(lacking)
         return told

@@ -52,7 +52,7 @@ class JsonLines(FieldOptions, TestFile, TextReader):
             at = _Place(path, line)
             document = at.parse(source)
             if kind is None:
-                settled = self.settled(document)
+                settled = self.settled(document, path)
                 kind, content = settled._content(document, at)
                 first_fields = list(document)
                 response, response_fields = settled.choose_response(document, path, line)

@@ -125,7 +125,10 @@ def find(ids: Sequence[str], parts: dict) -> list[tuple[str, int]]:
     for id_ in ids:
         if id_ not in place:
             example = ", ".join(sorted(place)[:3])
-            raise InputError(f"there is no document {id_!r}; ids are such as {example}")
+            raise InputError(
+                f"there is no document {id_!r} in the corpus that is read, which corpus=FORMAT "
+                f"corpus.path=FILE names; ids are such as {example}"
+            )
         found.append(place[id_])
     return list(dict.fromkeys(found))
 

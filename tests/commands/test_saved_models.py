@@ -248,6 +248,16 @@ def test_columns_are_called_as_in_the_run(at, write_documents, fast, read_csv, s
     assert known == of_letters + 2 < 14  # without 77 and a; and there are stop words
     assert found["new", 0] == [{k: v for k, v in row.items() if k != "true"} for row in found["docs", 0]]
     said()
+    assert main(["predict", "model=run", "corpus=csv", "corpus.path=plain.csv", "out=x"]) == 0
+    assert "no field 'body' as in the run (text); 'text' is read" in (err := said())
+    assert "no field 'nr' as in the run (id); 'id' is read" in err
+    (at / "none.csv").write_text("a;b\n1;2\n")
+    assert main(["predict", "model=run", "corpus=csv", "corpus.path=none.csv", "out=y"]) == 2
+    assert "there is no field 'body'" in said()
+    assert main(["report", "run=run", "corpus=csv", "corpus.path=docs.csv", "out=why.html"]) == 0
+    assert main(["predict", "model=.", "corpus=csv", "corpus.path=docs.csv", "out=y"]) == 2
+    assert "this folder holds runs (1) and is none; one of them is run" in said()
+    (at / "x").unlink()
     assert main(["predict", "model=run/model", "corpus=jsonl", "corpus.path=new.jsonl", "out=x"]) == 2
     err = said()  # another format's fields have names of their own
     assert "documents were: corpus.pattern=blanks corpus.stop_words=stop.txt" in err

@@ -48,11 +48,20 @@ def test_claims_are_printed_from_what_runs_have_left(tmp_path, capsys):
         writer.writeheader()
         writer.writerows(rows)
     (tmp_path / "pclda_priors.md").unlink()
-    capsys.readouterr()
-    assert main(["--claims", "--redraw", "pclda_priors", "--out", str(tmp_path)]) == 0
-    # without matplotlib there is a word on that first
-    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("|")]
-    assert len(lines) == 4 and all(line.endswith("| agrees |") for line in lines[2:])
+
+    def redrawn():
+        capsys.readouterr()
+        assert main(["--claims", "--redraw", "pclda_priors", "--out", str(tmp_path)]) == 0
+        # without matplotlib there is a word on that first
+        return [line for line in capsys.readouterr().out.splitlines() if line.startswith("|")][2:]
+
+    about = (tmp_path / "pclda_priors.json").read_text()
+    assert {line.rpartition(" | ")[2] for line in redrawn()} == {"not judged |"}  # of made-up documents
+    assert {row["made_of"] for row in rows} == {"simulated documents"}
+    (tmp_path / "pclda_priors.json").unlink()
+    lines = redrawn()
+    assert len(lines) == 2 and all(line.endswith("| agrees |") for line in lines)
+    (tmp_path / "pclda_priors.json").write_text(about)
     assert "alpha 0.1, beta 0.01: 1.50" in (tmp_path / "pclda_priors.md").read_text()
     assert main(["--claims", "--out", str(tmp_path)]) == 0
     said = capsys.readouterr().out

@@ -24,6 +24,8 @@ class Claim:
         None where it can be neither confirmed nor denied by them.
     because : str
         Why it does not agree, where that was found out.
+    judged : bool
+        Rows of made-up documents say neither.
     """
 
     source: str
@@ -31,10 +33,13 @@ class Claim:
     here: str
     agrees: bool | None
     because: str = ""
+    judged: bool = True
 
     @property
     def verdict(self) -> str:
         """In a word or two, with the reason if it differs, or that none is known."""
+        if not self.judged:
+            return "not judged"
         if self.agrees:
             return "agrees"
         word = "open" if self.agrees is None else "differs"

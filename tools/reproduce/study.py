@@ -7,7 +7,7 @@ import gzip
 import json
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.util import find_spec
 from itertools import chain
@@ -189,7 +189,9 @@ class Study:
         context.folder.mkdir(parents=True, exist_ok=True)
         path = context.folder / f"{self.name}.csv"
         part = path.with_suffix(".part.csv")
-        rows = iter(self.rows(context))
+        # a table that is sent alone says so too
+        made_up = {"made_of": "simulated documents"} if context.note else {}
+        rows = ({**row, **made_up} for row in self.rows(context))
         first = next(rows)  # before there is a file: most of what can go wrong has done so by then
         with open(part, "w", newline="", encoding="utf-8") as file:
             writer = csv.DictWriter(file, list(first), lineterminator="\n")
@@ -211,7 +213,9 @@ class Study:
 
     def found(self, folder: Path) -> list[Claim]:
         """The claims, by the rows that a run has left in `folder`."""
-        return list(self.claims(read_rows(folder / f"{self.name}.csv")))
+        claims = self.claims(read_rows(folder / f"{self.name}.csv"))
+        judged = not self.note(folder)
+        return [replace(claim, judged=judged) for claim in claims]
 
     def show(self, folder: Path) -> None:
         """Write NAME.md, the claims, and NAME.png, where matplotlib is installed, from NAME.csv."""
