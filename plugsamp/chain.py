@@ -22,7 +22,7 @@ from plugsamp.kernels.base import Kernel, partial_kernels, responsive_kernels
 from plugsamp.model import Model
 from plugsamp.priors.columns import Columns
 from plugsamp.random.draws import Purpose, stream, stream_key
-from plugsamp.registry import resolve
+from plugsamp.registry import require, resolve
 from plugsamp.regression import weight_step
 from plugsamp.regression.design import Fixed
 from plugsamp.regression.response_weights import response_weights
@@ -149,12 +149,10 @@ class Chain:
         check_update(weight_update, weight_passes)
         self.kernel = resolve("kernels", kernel)
         self.backend = resolve("backends", backend) if backend is not None else Serial()
-        for name, value, kind in (
-            ("corpus", corpus, Corpus), ("model", model, Model), ("kernel", self.kernel, Kernel),
-            ("backend", self.backend, Backend),
-        ):  # fmt: skip
-            if not isinstance(value, kind):
-                raise TypeError(f"{name} must be a {kind.__name__}, not {_described(value)}")
+        require("corpus", corpus, Corpus)
+        require("model", model, Model)
+        require("kernel", self.kernel, Kernel, "kernels")
+        require("backend", self.backend, Backend, "backends")
         if corpus.responses is not None and not model.loss_given:
             warnings.warn(
                 'the corpus has responses and the model no loss, so they are not used; pass loss="hinge" to '
@@ -540,10 +538,6 @@ class Chain:
 
 def _representable(eta) -> bool:
     return bool((np.abs(eta) <= LARGEST_WEIGHT).all())  # False for NaN
-
-
-def _described(value) -> str:
-    return f"the class {value.__name__}" if isinstance(value, type) else f"{type(value).__name__}"
 
 
 def _array(name: str, values, kinds: str) -> np.ndarray:

@@ -13,7 +13,7 @@ from plugsamp.losses.coding import Coding
 from plugsamp.losses.none import NoLoss
 from plugsamp.priors.base import WeightPrior
 from plugsamp.priors.normal import Normal
-from plugsamp.registry import resolve
+from plugsamp.registry import require, resolve
 from plugsamp.topics.base import Dirichlet, TopicPrior
 from plugsamp.topics.concentration import Concentration
 
@@ -80,9 +80,9 @@ class Model:
         self.loss = resolve("losses", self.loss) if self.loss_given else NoLoss()
         self.weights = resolve("priors", self.weights) if self.weights is not None else Normal()
         self.topics = resolve("topics", self.topics) if self.topics is not None else Dirichlet()
-        for name, kind in (("loss", Loss), ("weights", WeightPrior), ("topics", TopicPrior)):
-            if not isinstance(getattr(self, name), kind):
-                raise TypeError(f"{name} must be a {kind.__name__} or a name, not {getattr(self, name)!r}")
+        require("loss", self.loss, Loss, "losses")
+        require("weights", self.weights, WeightPrior, "priors")
+        require("topics", self.topics, TopicPrior, "topics")
         self._check_learning()
         if not isinstance(self.intercept, bool | np.bool_ | None):
             raise TypeError(f"intercept must be True, False or None, not {self.intercept!r}")

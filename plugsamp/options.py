@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 import numbers
 import re
 import types
@@ -122,6 +123,17 @@ def check(value, annotation):
         _require(value, isinstance(value, Mapping))
         return {k: check(v, arguments[1]) if arguments else v for k, v in value.items()}
     return value  # a class of the plugin's own: its constructor judges
+
+
+def is_finite(value) -> bool:
+    """Whether no number of a value is NaN or infinite; a choice of another plugin is checked by itself."""
+    if isinstance(value, Mapping):
+        return "name" in value or all(map(is_finite, value.values()))
+    if isinstance(value, list | tuple):
+        return all(map(is_finite, value))
+    if isinstance(value, numbers.Integral) or not isinstance(value, numbers.Real):
+        return True
+    return math.isfinite(value)
 
 
 def _check_union(value, arguments):

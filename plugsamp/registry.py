@@ -21,7 +21,7 @@ from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
 
 from plugsamp import copies
-from plugsamp.options import Option, check, describe, is_list_of
+from plugsamp.options import Option, check, describe, is_finite, is_list_of, shown
 
 #: What each group holds, for messages.
 GROUPS = {
@@ -266,6 +266,25 @@ def resolve(group: str, value, **given):
     return target(**checked(f"{GROUPS[group]} {value!r}", options(group, value), given))
 
 
+def require(name: str, value, base: type, group: str | None = None) -> None:
+    """Refuse, as `name`, what is no object of a class derived from `base` (TypeError)."""
+    if isinstance(value, base):
+        return
+    wanted = f"a {base.__name__}" if group is None else f"a plugsamp.{group}.{base.__name__} or a name"
+    found = class_of(value)
+    plugin = plugin_of(group, value) if group is not None else None
+    if plugin is not None:
+        found += f" of package {plugin.package}, which does not derive from it"
+    raise TypeError(f"{name} must be {wanted}, not {found}")
+
+
+def class_of(value) -> str:
+    """The class of an object, or the class that it is, with its module."""
+    kind = value if isinstance(value, type) else type(value)
+    found = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+    return f"the class {found}" if kind is value else found
+
+
 def checked(label: str, valid: Mapping[str, Option], given: Mapping) -> dict:
     """Options checked and converted against `valid`, or a `RegistryError` that lists what is valid."""
     result = {}
@@ -281,6 +300,9 @@ def checked(label: str, valid: Mapping[str, Option], given: Mapping) -> dict:
             wanted = describe(valid[name].type)
             listed = f"; write {name}=[{value}]" if is_list_of(valid[name].type, value) else ""
             raise RegistryError(f"{label}: option {name!r} must be {wanted}, not {value!r}{listed}") from None
+        # A model is saved as JSON, which has finite numbers alone; who has others for defaults means them.
+        if not is_finite(value) and is_finite(valid[name].default):
+            raise RegistryError(f"{label}: option {name!r} must be finite, not {shown(value)}")
     missing = [o.name for o in valid.values() if o.required and o.name not in result]
     if missing:
         raise RegistryError(f"{label} needs the option{'s' * (len(missing) > 1)} {_listed(missing)}")

@@ -117,8 +117,13 @@ def test_priors_at_the_ends_of_their_range(corpus, kernel, collapse, alpha, beta
     ids=lambda v: v if v in ("loss", "weights", "intercept") else type(v).__name__,
 )
 def test_parts_of_a_model_of_another_kind(name, value):
-    with pytest.raises(TypeError, match=f"{name} must be"):
+    with pytest.raises(TypeError, match=f"{name} must be") as caught:
         ps.Model(2, **{name: value})
+    if name != "intercept":
+        base = {"loss": "losses.Loss", "weights": "priors.WeightPrior"}[name]
+        assert f"must be a plugsamp.{base} or a name, not" in str(caught.value)
+        kind = value if isinstance(value, type) else type(value)
+        assert str(caught.value).partition(", which does")[0].find(kind.__name__) > 0
 
 
 def test_arguments_of_another_kind(corpus, tmp_path):
@@ -131,9 +136,12 @@ def test_arguments_of_another_kind(corpus, tmp_path):
     with pytest.raises(TypeError, match="model must be a Model, not int"):
         ps.Chain(corpus, 2)
     for wrong in (3, None, ps.kernels.Dense):
-        with pytest.raises(TypeError, match="kernel must be a Kernel"):
+        with pytest.raises(
+            TypeError,
+            match=r"kernel must be a plugsamp\.kernels\.Kernel or a name, not .*(int|NoneType|dense\.Dense)$",
+        ):
             ps.Chain(corpus, model, wrong)
-    with pytest.raises(TypeError, match="backend must be"):
+    with pytest.raises(TypeError, match=r"backend must be a plugsamp\.backends\.Backend or a name, not int"):
         ps.Chain(corpus, model, backend=3)
     result = ps.fit(corpus, model, sweeps=2)
     for wrong in (X, None, ["a"]):

@@ -10,6 +10,7 @@ from importlib.metadata import entry_points
 import numpy as np
 import pytest
 
+import plugsamp as ps
 from plugsamp import registry
 from plugsamp.commands import plugins
 from plugsamp.losses.hinge import Hinge
@@ -234,6 +235,51 @@ def test_an_ill_typed_option_is_refused(student, name, value, wanted):
     with pytest.raises(RegistryError) as caught:
         registry.resolve("losses", "student_t", **{name: value})
     assert f"option {name!r} must be {wanted}" in str(caught.value)
+
+
+ODD = """
+import math
+from plugsamp.losses.hinge import Hinge
+
+class Odd(Hinge):
+    def __init__(self, scale: float = 1.0, horizon: float = math.inf, knots: list[float] = (1.0,), bare=1):
+        super().__init__()
+        self.scale, self.horizon, self.knots, self.bare = scale, horizon, knots, bare
+
+class Foreign:
+    def __init__(self, scale: float = 1.0): ...
+"""
+
+
+@pytest.fixture
+def odd(site, install):
+    groups = {group: {"foreign": "Foreign"} for group in ("priors", "topics")}
+    groups["losses"] = {"odd": "Odd", "foreign": "Foreign"}
+    install(site, "plugsamp-odd", "odd_plugin", ODD, groups)
+    return site
+
+
+def test_numbers_that_are_not_finite_are_refused_where_the_default_is(odd, tmp_path):
+    for name, value in (("scale", np.inf), ("scale", np.nan), ("knots", [1.0, -np.inf]), ("bare", np.inf)):
+        with pytest.raises(RegistryError) as caught:
+            registry.resolve("losses", "odd", **{name: value})
+        assert str(caught.value) == f"loss 'odd': option {name!r} must be finite, not {shown(value)}"
+    assert registry.resolve("losses", "odd", horizon=-np.inf, bare=10**400).horizon == -np.inf
+    corpus = ps.Corpus.from_counts([[1, 2], [2, 0], [1, 1]], responses=["a", "b", "a"])
+    fitted = ps.fit(corpus, ps.Model(2, loss=registry.resolve("losses", "odd")), sweeps=2)
+    with pytest.raises(ValueError, match="the loss odd cannot be saved: its option horizon is inf"):
+        ps.save_model(tmp_path / "m", fitted.predictor)
+
+
+def test_a_class_of_no_such_kind_is_named(odd):
+    for group, part in (("losses", "loss"), ("priors", "weights"), ("topics", "topics")):
+        with pytest.raises(TypeError) as caught:
+            ps.Model(2, **{part: "foreign"})
+        base = {"loss": "Loss", "weights": "WeightPrior", "topics": "TopicPrior"}[part]
+        assert str(caught.value) == (
+            f"{part} must be a plugsamp.{group}.{base} or a name, not odd_plugin.Foreign of package "
+            "plugsamp-odd, which does not derive from it"
+        )
 
 
 def test_missing_and_unnamed_options(student):

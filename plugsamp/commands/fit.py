@@ -24,7 +24,7 @@ from plugsamp.commands.wording import warnings_to
 from plugsamp.covariates.options import Covariates
 from plugsamp.errors import RunInterrupted
 from plugsamp.files.whole import write_text
-from plugsamp.fitting.runfolder import CHECKPOINT, CONFIG, clean_up, holds_run
+from plugsamp.fitting.runfolder import CHECKPOINT, CONFIG, clean_up, holds_run, marks
 from plugsamp.fitting.second_step import SecondStep
 from plugsamp.fitting.starts import Start
 from plugsamp.sweeps import earlier, status
@@ -201,6 +201,10 @@ def _explain(error: BaseException) -> tuple[str, bool]:
 
 def _occupied(folder: Path, sweep, differing: list[str] | None) -> str:
     """Why a folder is refused."""
+    if not (folder / CONFIG).exists():  # with which every run begins: these may be anyone's files
+        where = "hydra.run.dir" if sweep is None else "hydra.sweep.dir"
+        found = " and ".join(f"a {mark}" for mark in marks(folder))
+        return f"{folder} has {found}, as a run has; choose another {where}, or overwrite=true"
     if sweep is not None:
         what = f"a run of another configuration ({'; '.join(differing)})"
         return f"{folder} holds {what}; choose another hydra.sweep.dir, or overwrite=true"

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from plugsamp import exchange, report
+from plugsamp.backends.base import Backend
 from plugsamp.checkpoint.generations import Generations
 from plugsamp.checkpoint.options import Checkpoints
 from plugsamp.checks import whole
@@ -25,6 +26,7 @@ from plugsamp.diagnostics.summary import one_line, plain_table, rich_table, topi
 from plugsamp.errors import InputWarning, Interrupted, RunInterrupted
 from plugsamp.exchange import check_netcdf, write_netcdf
 from plugsamp.exchange.chains import shortened
+from plugsamp.files.storage import StorageError
 from plugsamp.files.whole import write_json
 from plugsamp.fitting.fit import Fit, check_scheme, fit, kept_sweeps
 from plugsamp.fitting.progress import Progress, duration, quantity
@@ -37,12 +39,14 @@ from plugsamp.fitting.runfolder import (
 )
 from plugsamp.fitting.second_step import SecondStep
 from plugsamp.fitting.separate import SeparateFit
+from plugsamp.kernels.base import Kernel
 from plugsamp.losses.none import NoLoss
 from plugsamp.model import Model
 from plugsamp.prediction.evaluation import evaluate
-from plugsamp.prediction.models import save_model
-from plugsamp.readers.base import Wanted
+from plugsamp.prediction.models import check_model, save_model
+from plugsamp.readers.base import Reader, Wanted
 from plugsamp.references import entries_of, parts_of
+from plugsamp.registry import require
 from plugsamp.regression.weights import check_update
 from plugsamp.report.members import Member, members_of
 from plugsamp.system import dispatch
@@ -88,8 +92,17 @@ def check(settings, chosen: Mapping) -> Model:
             check_netcdf()
         except ImportError as error:
             raise ValueError(f"netcdf=true: {error}") from None
+    require("corpus", chosen["corpus"], Reader, "readers")
+    require("kernel", chosen["kernel"], Kernel, "kernels")
+    require("backend", chosen["backend"], Backend, "backends")
     parts = {name: chosen[name] for name in ("loss", "weights", "topics")}
-    return Model(**settings.model_options(), **parts)
+    model = Model(**settings.model_options(), **parts)
+    if settings.save_model:
+        try:
+            check_model(model)
+        except StorageError as error:
+            raise StorageError(f"{error}; save_model=false does without") from None
+    return model
 
 
 def run(settings, chosen: Mapping, model: Model, folder: Path, resumed=None) -> dict:

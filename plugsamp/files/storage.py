@@ -23,6 +23,7 @@ import numpy as np
 
 from plugsamp.files import unfinished
 from plugsamp.files.plain_arrays import check_header
+from plugsamp.files.whole import not_finite
 
 #: Of the layout written here. A reader accepts this one and older ones it knows how to read.
 SCHEMA_VERSION = 1
@@ -129,7 +130,12 @@ def manifest(kind: str, entries: Mapping, content: Mapping) -> dict:
 
 def with_digest(found: dict) -> dict:
     """A manifest with its own digest."""
-    return found | {"sha256": _digest_of(found)}
+    try:
+        return found | {"sha256": _digest_of(found)}
+    except ValueError:
+        for where in not_finite(found):
+            raise StorageError(f"{where} cannot be kept: JSON has finite numbers alone") from None
+        raise
 
 
 def clean_up(path) -> None:

@@ -62,6 +62,13 @@ def json_text(content) -> str:
     return json.dumps(plain, indent=2, allow_nan=False) + "\n"
 
 
+def not_finite(content) -> list[str]:
+    """Where a content for JSON has numbers that are not finite, as ``place = number``."""
+    found: list[str] = []
+    _strict(content, "", found)
+    return found
+
+
 def _strict(value, where: str, found: list[str]):
     if isinstance(value, Mapping):
         return {str(k): _strict(v, f"{where}.{k}".lstrip("."), found) for k, v in value.items()}

@@ -21,11 +21,16 @@ CHECKPOINT = "checkpoint"
 MARKS = ("trace.csv", "metrics.json", "model", CHECKPOINT)
 
 
-def holds_run(folder: Path) -> bool:
-    """Whether there is anything of a run: that one was about to write checkpoints is nothing yet."""
+def marks(folder: Path) -> list[str]:
+    """What a folder has as a run has it: that one was about to write checkpoints is nothing yet."""
     checkpoints = folder / CHECKPOINT
     begun = not checkpoints.is_dir() or any(not p.name.startswith(".") for p in checkpoints.iterdir())
-    return any((folder / mark).exists() for mark in MARKS if begun or mark != CHECKPOINT)
+    return [mark for mark in MARKS if (begun or mark != CHECKPOINT) and (folder / mark).exists()]
+
+
+def holds_run(folder: Path) -> bool:
+    """Whether there is anything of a run."""
+    return bool(marks(folder))
 
 
 def clean_up(folder: Path) -> None:

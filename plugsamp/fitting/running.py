@@ -145,6 +145,13 @@ def _listed(sweeps) -> str:
     return ", ".join(shown) or "none"
 
 
+def _whose(part: str, model) -> str:
+    """The plugin that a part of the log joint comes from, and the method, where there is one."""
+    if part == "responses":
+        return f", by log_psi of {model.loss!r}"
+    return f", by log_density of {model.weights!r}" if part == "weights" else ""
+
+
 def trace_row(chain: Chain, info, elapsed: float) -> dict:
     """One row of the trace.
 
@@ -161,7 +168,9 @@ def trace_row(chain: Chain, info, elapsed: float) -> dict:
     parts = chain.log_joint()
     for name, value in parts.items():
         if not math.isfinite(value):
-            raise NonFinite(f"sweep {info.sweep}: the {name} part of the log joint is {value}")
+            raise NonFinite(
+                f"sweep {info.sweep}: the {name} part of the log joint is {value}{_whose(name, chain.model)}"
+            )
     row = {
         "sweep": info.sweep,
         "seconds": info.seconds,

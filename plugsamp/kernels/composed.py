@@ -10,8 +10,8 @@ from plugsamp.checks import whole
 from plugsamp.kernels.base import BlockReport, Kernel, Sampler, held_at, only
 from plugsamp.proposals.base import Proposal
 from plugsamp.proposals.table import TableProposal, compiled
+from plugsamp.registry import class_of, resolve
 from plugsamp.registry import load as load_registered
-from plugsamp.registry import resolve
 from plugsamp.state import State
 from plugsamp.system.dispatch import load
 from plugsamp.topics.lazily import lazy_topics, suits
@@ -90,7 +90,8 @@ def _make(proposal, collapse: str):
     if isinstance(proposal, TableProposal):
         return compiled(proposal, label)
     if not isinstance(proposal, Proposal):
-        raise TypeError(f"proposal {label} is neither a Proposal nor a TableProposal, but {proposal!r}")
+        wanted = "a plugsamp.proposals.table.TableProposal or a plugsamp.proposals.base.Proposal"
+        raise TypeError(f"proposal {label} must be {wanted}, not {class_of(proposal)}")
     return proposal
 
 

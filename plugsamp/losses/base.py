@@ -139,7 +139,7 @@ class Loss(Configured, ABC):
 
 
 class DrawError(ValueError):
-    """What `augment` returned is no pair (kappa, omega) of the shape of f."""
+    """What `augment` or `log_psi` returned has not the shape of f, or is no pair (kappa, omega)."""
 
 
 class BoundLoss:
@@ -167,7 +167,14 @@ class BoundLoss:
         return kappa, omega
 
     def log_psi(self, y, f):
-        return self._call("log_psi", y, f)
+        values = self._call("log_psi", y, f)
+        shape = np.broadcast_shapes(np.shape(y), np.shape(f))
+        if np.shape(values) != shape:
+            raise DrawError(
+                f"log_psi of {type(self.loss).__name__} has shape {np.shape(values)} for f of shape {shape}, "
+                "(documents, outputs)"
+            )
+        return np.asarray(values)
 
     def probabilities(self, f, coding: Coding):
         return self._call("probabilities", f, coding)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from importlib.metadata import version
 from pathlib import Path
@@ -48,6 +49,12 @@ def save_model(path, predictor: Predictor | Ensemble, model=None, overwrite: boo
         arrays["beta"] = np.asarray(model.beta)
         content["weights"] = plugin_record("priors", model.weights)
     return write_folder(path, KIND, arrays, content, overwrite)
+
+
+def check_model(model) -> None:
+    """Refuse a `plugsamp.Model` that `save_model` could not write, before it is fitted (StorageError)."""
+    plugin_record("losses", model.loss)
+    plugin_record("priors", model.weights)
 
 
 def model_data(predictor: Predictor | Ensemble) -> tuple[dict, dict]:
@@ -202,8 +209,13 @@ def plugin_record(group: str, value) -> dict:
     options = {}
     for name, option in value.options().items():
         plain = option.item() if isinstance(option, np.generic) else option
-        if not isinstance(plain, str | int | float | bool | list | tuple | None):
-            raise StorageError(f"the {kind} {plugin.name} cannot be saved: its option {name} is {option!r}")
+        try:
+            if not isinstance(plain, str | int | float | bool | list | tuple | None):
+                raise TypeError
+            json.dumps(plain, allow_nan=False)
+        except (TypeError, ValueError):
+            said = f"its option {name} is {option!r}, which is no plain, finite value"
+            raise StorageError(f"the {kind} {plugin.name} cannot be saved: {said}") from None
         options[name] = list(plain) if isinstance(plain, tuple) else plain
     return {"name": plugin.name, "options": options, "package": plugin.package, "version": plugin.version}
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
+#: What Hydra takes for an escape in a text without quotes.
+ESCAPED = re.compile(r"\\([\\()\[\]{}:=, \t])")
+
 
 def option_columns(overrides: Iterable[Sequence[str]]) -> list[str]:
     """The names of all options that any of several jobs was given, in the order in which they are met."""
@@ -18,12 +21,21 @@ def option_values(names: Sequence[str], overrides: Sequence[str], config: Mappin
 
 
 def split(override: str) -> tuple[str, object]:
-    """Name and value of an override: numbers and booleans as such, lists and texts as they stand."""
+    """Name and value of an override: numbers, booleans and texts as meant, lists and mappings as they stand.
+
+    Of a text Hydra's quotes and escapes are undone; in a list they tell its values apart.
+    """
     name, _, text = override.lstrip("+").partition("=")
-    text = text.strip()
+    blank = " " if re.search(r"\\\s+$", text) else ""  # an escaped blank is part of the value
+    text = text.strip() + blank
     if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'":
-        return name, text[1:-1].replace(f"\\{text[0]}", text[0])
-    return name, _scalar(text)
+        # Backslashes are escapes before a quote, and at the end, alone.
+        ends = rf"(\\+)({text[0]}|$)"
+        return name, re.sub(ends, lambda m: m[1][: len(m[1]) // 2] + m[2], text[1:-1])
+    if text.startswith(("[", "{")):
+        return name, text
+    value = _scalar(text)
+    return name, ESCAPED.sub(r"\1", value) if isinstance(value, str) else value
 
 
 def _scalar(text: str):

@@ -22,7 +22,9 @@ def described(table: SweepTable) -> str:
     if same:
         lines += ["all: " + " ".join(f"{o}={_text(first[o])}" for o in same), ""]
     columns = [*table.varied, *shown_measures(table), "seconds", "status", "folder"]
-    cells = [[_shown(name, row[name]) for name in columns] for row in table.rows]
+    measures = {*table.measures, *OF_ALL}
+    by_column = [_column(name, [row[name] for row in table.rows], name in measures) for name in columns]
+    cells = list(zip(*by_column, strict=True))
     widths = [max(len(text) for text in column) for column in zip(columns, *cells, strict=True)]
     right = [all(_is_number(row[name]) or row[name] is None for row in table.rows) for name in columns]
     for texts in (columns, *cells):
@@ -59,12 +61,20 @@ def shown_measures(table: SweepTable) -> list[str]:
     return [name for name in table.measures if name in mains]
 
 
-def _shown(name: str, value) -> str:
+def _column(name: str, values: list, measure: bool) -> list[str]:
+    """Values as text: numbers to four digits, of a measure all to the decimals of the one with most."""
+    form = ".1f" if name == "seconds" else ".4g"
+    if measure and form == ".4g":
+        texts = [f"{v:.4g}" for v in values if isinstance(v, float)]
+        decimals = max((len(text.partition(".")[2]) for text in texts), default=0)
+        form = ".3e" if any("e" in text for text in texts) else f".{decimals}f"
+    return [_shown(value, form) for value in values]
+
+
+def _shown(value, form: str) -> str:
     if value is None:
         return ""
-    if isinstance(value, float):
-        return f"{value:.1f}" if name == "seconds" else f"{value:.4g}"
-    return _text(value)
+    return format(value, form) if isinstance(value, float) else _text(value)
 
 
 def _text(value) -> str:

@@ -105,9 +105,10 @@ def _manners(bound, levels) -> list[str]:
         problems.append("augment draws from something else than the generator that it is given")
     if not (np.array_equal(f, before[0]) and np.array_equal(y, before[1])):
         problems.append("augment changes its arguments")
-    shape = np.shape(bound.log_psi(y, f))
-    if shape != f.shape:
-        problems.append(f"log_psi has shape {shape} for f of shape {f.shape}: it is elementwise")
+    try:
+        bound.log_psi(y, f)
+    except DrawError as error:
+        problems.append(f"{error}: it is elementwise")
     return problems
 
 

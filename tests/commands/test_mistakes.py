@@ -198,6 +198,40 @@ def test_a_used_run_folder_is_refused(at, write_documents, run, said):
     assert (at / "run/metrics.json").read_bytes() != before
 
 
+def test_a_plugin_that_is_none_or_cannot_be_saved_is_told_before_the_run(
+    at, write_documents, run, said, site, install
+):
+    source = "import math\nfrom plugsamp.losses import Hinge\nclass Odd(Hinge):\n"
+    source += "    def __init__(self, scale: float = 1.0, horizon: float = math.inf):\n"
+    source += "        super().__init__()\n"
+    source += "        self.scale, self.horizon = scale, horizon\nclass Foreign: ...\n"
+    groups = {"losses": {"odd": "Odd"}}
+    groups |= {group: {"foreign": "Foreign"} for group in ("kernels", "backends", "readers")}
+    install(site, "plugsamp-odd", "odd_plugin", source, groups)
+    write_documents(at / "d.jsonl")
+    for options, message in (
+        (["loss=odd", "loss.scale=inf"], "loss 'odd': option 'scale' must be finite, not inf"),
+        (["loss=odd"], "its option horizon is inf, which is no plain, finite value; save_model=false"),
+        (["kernel=foreign"], "kernel must be a plugsamp.kernels.Kernel or a name, not odd_plugin.Foreign of"),
+        (["backend=foreign"], "backend must be a plugsamp.backends.Backend or a name, not odd_plugin"),
+    ):
+        assert run("corpus.path=d.jsonl", *options) == 2
+        assert message in said()
+    assert main(["fit", "corpus=foreign", "sweeps=2", "hydra.run.dir=run"]) == 2
+    assert "corpus must be a plugsamp.readers.Reader or a name, not odd_plugin.Foreign of package" in said()
+    assert not (at / "run/trace.csv").exists()
+    assert run("corpus.path=d.jsonl", "loss=odd", "save_model=false", "report=false") == 0
+
+
+def test_what_may_be_anyones_file_is_called_no_run(at, write_documents, run, said):
+    write_documents(at / "d.jsonl")
+    (at / "run").mkdir()
+    (at / "run/metrics.json").write_text("{}")
+    assert run("corpus.path=d.jsonl") == 2
+    assert "run has a metrics.json, as a run has; choose another hydra.run.dir" in said()
+    assert (at / "run/metrics.json").read_text() == "{}"
+
+
 def test_the_traceback_can_be_had(at, monkeypatch, run):
     monkeypatch.setenv("PLUGSAMP_TRACEBACK", "1")
     with pytest.raises(ValueError, match="sweeps must be"):
@@ -213,7 +247,7 @@ def test_what_is_not_finite_stops_the_run_and_is_named(at, monkeypatch, write_do
         Chain, "log_joint", lambda c: {**real(c), "weights": np.nan} if c.sweep == 3 else real(c)
     )
     assert run("corpus.path=d.jsonl") == 2
-    assert "sweep 3: the weights part of the log joint is nan" in said()
+    assert "sweep 3: the weights part of the log joint is nan, by log_density of Normal(" in said()
     assert len(read_csv(at / "run/trace.csv")) == 2
 
 

@@ -124,8 +124,19 @@ def test_what_augment_may_not_return(mistake):
 
 
 def test_other_parts_of_the_wrong_kind():
-    with pytest.raises(CheckFailed, match=r"log_psi has shape .* it is elementwise"):
-        check_loss(changed(Hinge, log_psi=np.sum)(1.1))
+    corpus = ps.Corpus.from_counts([[1, 2], [2, 0], [1, 1]], responses=["a", "b", "a"])
+    for change, shape in ((np.sum, r"\(\)"), (lambda v: float(v.sum()), r"\(\)"), (np.ravel, r"\((12|3),\)")):
+        loss = changed(Hinge, log_psi=change)(1.1)
+        said = rf"log_psi of Hinge has shape {shape} for f of shape \(\d, \d\), \(documents, outputs\)"
+        with pytest.raises(CheckFailed, match=f"{said}: it is elementwise"):
+            check_loss(loss)
+        with pytest.raises(DrawError, match=said):
+            ps.fit(corpus, ps.Model(2, loss=loss), sweeps=2)
+    loss = changed(Hinge, log_psi=lambda v: v * np.nan)(1.1)
+    with pytest.raises(
+        NonFinite, match=r"sweep 1: the responses part .* is nan, by log_psi of Hinge\(cost=1\.1"
+    ):
+        ps.fit(corpus, ps.Model(2, loss=loss), sweeps=2)
     with pytest.raises(CheckFailed, match="code must return a Coding"):
         check_loss(changed(Hinge, code=lambda coding: coding.y)(1.1))
     with pytest.raises(TypeError, match=r"subclass of plugsamp\.losses\.Loss"):

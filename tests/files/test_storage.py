@@ -84,8 +84,8 @@ def test_only_numbers_are_kept(tmp_path, bad):
 
 
 def test_nothing_is_left_of_a_write_that_fails(tmp_path):
-    with pytest.raises(ValueError):
-        write_folder(tmp_path / "m", "model", ARRAYS, {"bad": float("nan")})
+    with pytest.raises(StorageError, match=r"^content\.of\[1\]\.bad = nan cannot be kept"):
+        write_folder(tmp_path / "m", "model", ARRAYS, {"of": [1, {"bad": float("nan")}]})
     assert list(tmp_path.iterdir()) == []
 
 

@@ -11,6 +11,7 @@ import time
 
 import pytest
 import yaml
+from hydra.core.override_parser.overrides_parser import OverridesParser
 
 import plugsamp as ps
 from plugsamp.checkpoint.lock import Lock
@@ -129,6 +130,20 @@ def test_as_text(sweep):
     assert text[-2:] == ["12: interrupted after 3 of 9 sweeps", "2: n_topics must be 1"]
 
 
+def test_measures_have_the_same_decimals(tmp_path):
+    for number, (cost, main) in enumerate([(0.25, 0.64), (10.0, 0.6787), (2.0, 0.5)]):
+        run_folder(tmp_path / "f" / str(number), [f"loss.cost={cost}", r"x=a\ b"], main=main)
+    run_folder(tmp_path / "f/3", ["loss.cost=1.5", r"x=a\ b"], "failed", error="no")
+    text = described(ps.sweep_table(tmp_path / "f")).splitlines()
+    found = [line.split()[:2] for line in text[3:6]]
+    assert found == [["10", "0.6787"], ["0.25", "0.6400"], ["2", "0.5000"]]
+    for number, main in enumerate([-123456.7, -9.5]):
+        run_folder(tmp_path / "g" / str(number), [f"seed={number}", r"x=a\ b"], main=main)
+    text = described(ps.sweep_table(tmp_path / "g")).splitlines()
+    assert text[0] == "all: x=a b"
+    assert [line.split()[1] for line in text[3:]] == ["-9.500e+00", "-1.235e+05"]
+
+
 def test_what_all_have_in_common_is_said_once(tmp_path):
     for number in range(2):
         given = ["corpus=csv", "corpus.path='my, texts\x1b.csv'", f"seed={number}"]
@@ -180,9 +195,13 @@ def test_what_is_no_sweep(tmp_path):
         ("n_topics=20", 20), ("+x=-3", -3), ("++x=1e-3", 0.001), ("x=.5", 0.5), ("x=true", True),
         ("x=False", False), ("x=null", "null"), ("x=[a,b]", "[a,b]"), ("x='a \\' b'", "a ' b"),
         ('x="1"', "1"), ("x=12:30", "12:30"), ("x=", ""), ("x=1_0", "1_0"), ("x=a=b", "a=b"),
-        ("x=nan", "nan"),
+        ("x=nan", "nan"), (r"x=bill\ text", "bill text"), (r"x=\ a\ ", " a "), (r"x=a\,b\\c\d", r"a,b\c\d"),
+        (r"x=\[a\]", "[a]"), (r"x=[a\,b,c]", r"[a\,b,c]"), (r"x='a\b\\'", "a\\b\\"), (r"x=1\ 2", "1 2"),
     ],
 )  # fmt: skip
 def test_options_as_they_were_given(override, value):
     name, found = options.split(override)
+    if "\\" in override and not override.startswith("x=["):
+        hydras = OverridesParser.create().parse_override(override).value()
+        assert getattr(hydras, "text", hydras) == found
     assert name in ("x", "n_topics") and found == value and type(found) is type(value)
