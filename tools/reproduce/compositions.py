@@ -138,7 +138,7 @@ def claims_steps(rows):
 
 
 #: Seen in longer runs: with one and two passes .774 and .768 after 25 sweeps, .788 and .794 after 100.
-FAR_YET = "after 25 sweeps the loss is far from where it settles (three times as large), after 100 they agree"
+FAR_YET = "after 25 sweeps the loss is two to three times what it comes to, after 100 they agree"
 
 
 def _why_passes_differ(rows) -> str:
