@@ -37,6 +37,10 @@ class InputError(ValueError):
         self.column = column
         super().__init__(what)
 
+    def within(self, file) -> InputError:
+        """The same of a file, where none is named."""
+        return _again(self.what, self.file or file, self.line, self.column, self.in_python)
+
     def __reduce__(self):
         # Exceptions with keyword-only parts do not survive pickling by themselves (worker processes).
         return (_again, (self.what, self.file, self.line, self.column, self.in_python))

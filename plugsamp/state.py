@@ -193,7 +193,7 @@ class State:
         self._flags[:2] = False
 
     def count_cells(self, first: int, last: int, times: np.ndarray, totals: np.ndarray) -> np.ndarray:
-        """How often each n_kw above 0 occurs in words first:last: see `count_cells`."""
+        """How often each n_kw above 0 occurs in words first:last (`topic_counts.count_cells`)."""
         if "word_order" in self.__dict__:  # far fewer tokens than cells
             return _counts.count_cells(
                 self.z, self.pseudo_topics, *self.word_order, first, last, times, totals

@@ -176,7 +176,7 @@ def open_store(path, responses: bool = True, require_tokens: bool = True) -> Cor
             require_tokens=require_tokens,
         )
     except InputError as error:
-        raise InputError(error.what, file=path, in_python=error.in_python) from None
+        raise error.within(path) from None
     except StorageError as error:
         raise InputError(str(error), file=None if str(path) in str(error) else path) from None
     except (KeyError, IndexError, TypeError, UnicodeDecodeError) as error:

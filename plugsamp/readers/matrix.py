@@ -79,9 +79,7 @@ class MatrixReader(TestFile, SplitOptions, Reader):
             names = words or [f"w{i + self.first_id}" for i in range(X.shape[1])]
             corpus = Corpus.from_counts(X, responses=labels, vocabulary=names, require_tokens=False)
         except InputError as error:
-            raise InputError(
-                error.what, file=error.file or path, line=error.line, column=error.column
-            ) from None
+            raise error.within(path) from None
         return corpus if vocabulary is None else corpus.with_vocabulary(vocabulary)
 
     def _labels(self, path, shape) -> np.ndarray:

@@ -69,9 +69,7 @@ class SvmLight(TestFile, SplitOptions, Reader):
                 if vocabulary is None and not corpora:
                     check_tokens(corpus, file.path)
             except InputError as error:
-                raise InputError(
-                    error.what, file=error.file or file.path, in_python=error.in_python
-                ) from None
+                raise error.within(file.path) from None
             if vocabulary is not None or corpora:
                 corpus = corpus.with_vocabulary(
                     vocabulary if vocabulary is not None else corpora[0].vocabulary

@@ -180,7 +180,7 @@ class Phases:
         return int(self.edges[block]), int(self.edges[block + 1])
 
     def rotated(self, sweep: int, group: int) -> list[BlockReport]:
-        """Topics of the tokens of a group's documents and the words it is at (`plugsamp.sampling.adlda`)."""
+        """Topics of a group's tokens of the words that it is at (`plugsamp.sampling.adlda`)."""
         turn, reports = self.given["turn"], []
         self._refresh(sweep)
         words = self.division.part(group, turn)
