@@ -14,6 +14,7 @@ from plugsamp.commands.settings import checked
 from plugsamp.commands.wording import typed
 from plugsamp.corpus import Corpus
 from plugsamp.errors import InputError
+from plugsamp.files.storage import MANIFEST
 from plugsamp.fitting.runfolder import CONFIG
 from plugsamp.prediction.matching import SEVERAL, responses_for
 from plugsamp.prediction.models import load_model
@@ -43,7 +44,7 @@ def load(path: str, passes: dict, seed: int | None):
         raise InputError("there is no such folder", file=folder)
     if (folder / "model").is_dir():
         folder = folder / "model"
-    elif folder.is_dir():
+    elif folder.is_dir() and not (folder / MANIFEST).exists():
         runs = sorted(run.parent.name for run in folder.glob("*/model"))
         if runs:
             example = folder / runs[0]

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import shutil
 
 import numpy as np
 import pytest
@@ -257,6 +258,9 @@ def test_columns_are_called_as_in_the_run(at, write_documents, fast, read_csv, s
     assert main(["report", "run=run", "corpus=csv", "corpus.path=docs.csv", "out=why.html"]) == 0
     assert main(["predict", "model=.", "corpus=csv", "corpus.path=docs.csv", "out=y"]) == 2
     assert "this folder holds runs (1) and is none; one of them is run" in said()
+    shutil.copytree("run/model", "saved")  # a model with a run below it is one
+    shutil.copytree("run", "saved/run")
+    assert main(["predict", "model=saved", "corpus=csv", "corpus.path=docs.csv", *own, "out=y"]) == 0
     (at / "x").unlink()
     assert main(["predict", "model=run/model", "corpus=jsonl", "corpus.path=new.jsonl", "out=x"]) == 2
     err = said()  # another format's fields have names of their own
