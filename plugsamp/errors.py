@@ -65,6 +65,10 @@ def place(file=None, line=None, column=None) -> str:
     return ", ".join(parts) + ": " if parts else ""
 
 
+class InUse(ValueError):
+    """A folder or file that belongs to another run; whoever is refused has changed nothing there."""
+
+
 class ApproximationWarning(UserWarning):
     """What was chosen does not sample exactly the stated posterior."""
 

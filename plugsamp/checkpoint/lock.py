@@ -8,7 +8,10 @@ import logging
 import os
 import socket
 import threading
+import time
 from pathlib import Path
+
+from plugsamp.errors import InUse
 
 try:
     import fcntl
@@ -24,7 +27,11 @@ _held: set[str] = set()
 _changing = threading.Lock()
 
 
-class Locked(ValueError):
+#: Seconds for which a lock that is held is asked for again: `held` has it for an instant.
+PATIENCE = 0.1
+
+
+class Locked(InUse):
     """Another process, or another fit of this one, writes to the folder."""
 
 
@@ -38,6 +45,10 @@ class Lock:
     ----------
     folder : path-like
         Made where there is none.
+    name : str, optional
+        Of the lock's file, which is removed afterwards.
+    what : path-like, optional
+        What messages call the thing that is locked, by default the folder.
 
     Raises
     ------
@@ -45,16 +56,17 @@ class Lock:
         On entering.
     """
 
-    def __init__(self, folder):
+    def __init__(self, folder, name: str = NAME, what=None):
         self.folder = Path(folder)
-        self.path = self.folder / NAME
+        self.path = self.folder / name
+        self.what = self.folder if what is None else what
 
     def __enter__(self) -> Lock:
         self.folder.mkdir(parents=True, exist_ok=True)
-        self._key = key = os.path.realpath(self.folder)
+        self._key = key = _key(self.path)
         with _changing:
             if key in _held:
-                raise Locked(f"{self.folder} is being written by another fit of this process")
+                raise Locked(f"{self.what} is being written by another fit of this process")
             _held.add(key)  # before the file, which would let a second thread in
         try:
             self._handle = self._locked_file()
@@ -64,8 +76,13 @@ class Lock:
         return self
 
     def _locked_file(self) -> int:
+        until = time.monotonic() + PATIENCE
         while True:
-            handle = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666)
+            try:
+                handle = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666)
+            except FileNotFoundError:  # who held it before has removed the folder too
+                self.folder.mkdir(parents=True, exist_ok=True)
+                continue
             try:
                 _lock(handle, self.path)
                 # who held it before may have taken the file away between our two calls
@@ -74,8 +91,11 @@ class Lock:
             except (BlockingIOError, PermissionError):
                 holder = os.read(handle, 200).decode(errors="replace").strip()
                 os.close(handle)
+                if time.monotonic() < until:
+                    time.sleep(0.01)
+                    continue
                 raise Locked(
-                    f"{self.folder} is being written by {holder or 'another process'}; one at a time"
+                    f"{self.what} is being written by {holder or 'another process'}; one at a time"
                 ) from None
             except BaseException:
                 os.close(handle)
@@ -95,7 +115,7 @@ class Lock:
 
 def held(folder) -> bool:
     """Whether somebody, in whatever process of this machine, holds the lock of `folder`."""
-    if os.path.realpath(folder) in _held:  # closing the file would give the lock away
+    if _key(Path(folder) / NAME) in _held:  # closing the file would give the lock away
         return True
     try:
         handle = os.open(Path(folder) / NAME, os.O_RDWR)
@@ -109,6 +129,10 @@ def held(folder) -> bool:
         return error.errno in (errno.EACCES, errno.EAGAIN)
     finally:
         os.close(handle)
+
+
+def _key(path: Path) -> str:
+    return os.path.join(os.path.realpath(path.parent), path.name)
 
 
 def _lock(handle: int, path: Path) -> None:

@@ -41,8 +41,8 @@ def task(config: DictConfig) -> None:
         parts = [(split.train, Path(settings.out))]
         if split.test is not None:
             parts.append((split.test, test_path(settings.out)))
-        for corpus, path in parts:
-            written = writers.write(corpus, path, settings.to, settings.overwrite)
+        every = writers.write_all(parts, settings.to, settings.overwrite)
+        for (corpus, path), written in zip(parts, every, strict=True):
             print(f"{corpus.n_documents:,} documents, {corpus.n_words:,} words, {corpus.n_tokens:,} tokens")
             for file in written.files:
                 print(f"  {file}")

@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from plugsamp import registry
+from plugsamp.checkpoint.lock import Lock, Locked
 
 #: What a run folder holds before there is anything of a run in it.
 BEFORE = {".hydra", ".lock", "config.yaml", "fit.log", "status.json"}
@@ -83,14 +84,18 @@ class RunFolder:
         """Take it away again, if it is the run's own and nothing of a run is in it."""
         if self.path is None or not self.own or not self.path.is_dir():
             return
-        if any(
-            file.is_file()
-            for entry in self.path.iterdir()
-            if entry.name not in BEFORE
-            for file in _below(entry)
-        ):
+        try:
+            with Lock(self.path):  # another run may have begun there at the same time
+                if any(
+                    file.is_file()
+                    for entry in self.path.iterdir()
+                    if entry.name not in BEFORE
+                    for file in _below(entry)
+                ):
+                    return
+                shutil.rmtree(self.path, ignore_errors=True)
+        except (Locked, OSError):
             return
-        shutil.rmtree(self.path, ignore_errors=True)
         if self.unnamed:
             with contextlib.suppress(OSError, ValueError):  # up to one that holds something
                 inside = self.path.relative_to(Path.cwd()).parents

@@ -15,16 +15,16 @@ from omegaconf import DictConfig, OmegaConf
 
 from plugsamp import hydra_source
 from plugsamp.checkpoint.generations import Generations
-from plugsamp.checkpoint.lock import Lock, Locked
+from plugsamp.checkpoint.lock import Lock
 from plugsamp.checkpoint.options import Checkpoints
 from plugsamp.commands import hydra_app, sweeping
 from plugsamp.commands.command import Command
 from plugsamp.commands.settings import checked, settings_of
 from plugsamp.commands.wording import warnings_to
 from plugsamp.covariates.options import Covariates
-from plugsamp.errors import RunInterrupted
+from plugsamp.errors import InUse, RunInterrupted
 from plugsamp.files.whole import write_text
-from plugsamp.fitting.runfolder import CHECKPOINT, CONFIG, clean_up, holds_run, marks
+from plugsamp.fitting.runfolder import CHECKPOINT, CONFIG, HYDRA, clean_up, holds_run, marks
 from plugsamp.fitting.second_step import SecondStep
 from plugsamp.fitting.starts import Start
 from plugsamp.sweeps import earlier, status
@@ -152,13 +152,13 @@ def task(config: DictConfig) -> float | None:
     with contextlib.chdir(hydra.runtime.cwd):
         try:
             return run(config, folder, overrides=overrides)
-        except (Occupied, Locked) as error:
+        except InUse as error:
             if sweep is not None:
                 status.refuse(folder, overrides, str(error), sweep.id)
             raise
 
 
-class Occupied(ValueError):
+class Occupied(InUse):
     """The folder holds another run."""
 
 
@@ -189,6 +189,8 @@ def run(config: DictConfig, folder: Path, resume: bool = False, overrides=None) 
                 status.claim(folder, overrides=overrides, sweep=sweep.id)
                 return metrics_by_name.objective(done, config.metric)
             resume = earlier.has_checkpoint(folder)
+        if overrides is not None:
+            _write_hydra(config, folder)
         given = {"overrides": overrides, "sweep": None if sweep is None else sweep.id}
         with status.recorded(folder, _explain, begun=not resume, **given) as begin:
             return _run(config, folder, begin if resume else None)
@@ -287,6 +289,17 @@ def _write_config(config: DictConfig, seed: int, folder: Path) -> None:
     plain = OmegaConf.to_container(config, resolve=True)
     plain["seed"] = seed
     write_text(folder / CONFIG, OmegaConf.to_yaml(OmegaConf.create(plain)))
+
+
+def _write_hydra(config: DictConfig, folder: Path) -> None:
+    """.hydra, as Hydra writes it: how the run was called. Only for who holds the folder's lock."""
+    from hydra.core.hydra_config import HydraConfig
+
+    hydra = HydraConfig.get()
+    (folder / HYDRA).mkdir(exist_ok=True)
+    parts = {"config": config, "hydra": {"hydra": hydra}, "overrides": hydra.overrides.task}
+    for name, part in parts.items():
+        write_text(folder / HYDRA / f"{name}.yaml", OmegaConf.to_yaml(part))
 
 
 USAGE = """\

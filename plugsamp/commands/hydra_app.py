@@ -27,7 +27,7 @@ from plugsamp import hydra_source, registry
 from plugsamp.commands.failures import RunFolder, of_plugin
 from plugsamp.commands.sweeping import Completed, Sweep, awaiting, finish
 from plugsamp.commands.wording import corpus_of, speak_of, spoken_error
-from plugsamp.errors import Interrupted
+from plugsamp.errors import Interrupted, InUse
 
 log = logging.getLogger(__name__)
 
@@ -98,7 +98,10 @@ def run(
                 code = sweep.rounds(once, tell)
     finally:
         if sweep is not None and sweep.folder is not None:
-            without, worst = finish(sweep)
+            try:
+                without, worst = finish(sweep)
+            finally:
+                sweep.release()
             if without:
                 tell(without)
     return code or worst
@@ -174,7 +177,11 @@ def _run(command: str, task, arguments: list[str], config_name: str, sweep: Swee
                 # The other jobs of a sweep go on; this one's failure is told at once, in its own log too.
                 short = None if keep or mistake else of_plugin(error)
                 trace = keep or not (mistake or short)
-                log.error("%s: %s", command, short or message_of(error), exc_info=trace)
+                if isinstance(error, InUse):  # its log is another's
+                    number = HydraConfig.get().job.num
+                    print(f"#{number} {command}: {message_of(error)}", file=sys.stderr)
+                else:
+                    log.error("%s: %s", command, short or message_of(error), exc_info=trace)
                 if sweep is not None and sweep.lenient:
                     return None
             if keep or sweeping or not (mistake or of_plugin(error)):

@@ -24,6 +24,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.plugins import Plugins
 from omegaconf import DictConfig, OmegaConf
 
+from plugsamp.checkpoint.lock import Lock
 from plugsamp.checkpoint.signals import SIGNALS, Sent
 from plugsamp.errors import Interrupted
 from plugsamp.files.whole import write_json
@@ -37,6 +38,10 @@ log = logging.getLogger(__name__)
 
 #: Seconds that jobs have to end their sweep and write a checkpoint.
 PATIENCE = 60.0
+
+
+#: The lock of a sweep folder; that of a run folder is its run's, which may be in the same place.
+LOCK = ".sweep.lock"
 
 
 class Completed(Exception):
@@ -74,6 +79,8 @@ class Sweep:
         Whether jobs that were killed wait until all others have had their turn.
     told : bool
         Whether jobs that are there twice have been told of.
+    lock : Lock or None
+        Of the sweep's folder, in the process that called.
     """
 
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
@@ -89,6 +96,10 @@ class Sweep:
     broken: bool = False
     postponing: bool = False
     told: bool = False
+    lock: Lock | None = None
+
+    def __getstate__(self) -> dict:
+        return {**vars(self), "lock": None}  # jobs in other processes do not hold it
 
     def rounds(self, once: Callable[[], int], tell: Callable[[str], None]) -> int:
         """Do the sweep; once more where the launcher has broken off, as long as that gets further.
@@ -197,6 +208,8 @@ class Sweep:
         if self.lenient:
             with contextlib.suppress(Exception):  # whatever is wrong with them, the sweeper will say it
                 self.planned = planned_jobs(list(hydra.overrides.task), hydra.sweeper.get("params"))
+        if self.lock is None:
+            self._own(folder)
         self.folder = str(folder)
         self._direct(hydra, higher)
         self._count(hydra)
@@ -210,6 +223,31 @@ class Sweep:
                 "the sweep has %s more than once; what has the same seed too is the same run again, no other "
                 "draw (seed=0,1 runs all with two seeds)", twice,
             )  # fmt: skip
+
+    def _own(self, folder: Path) -> None:
+        """Take the lock of the sweep's folder, before Hydra or a job writes there.
+
+        Raises
+        ------
+        Locked
+        """
+        there = folder.exists()
+        lock = Lock(folder, LOCK)
+        try:
+            lock.__enter__()
+        except OSError:  # a folder that cannot be made or written: the sweeper says so
+            if not there:
+                _remove_empty(folder)
+            return
+        self.lock = lock
+
+    def release(self) -> None:
+        """Give the lock of the folder away, and the folder where nothing is in it."""
+        if self.lock is None:
+            return
+        self.lock.__exit__()
+        self.lock = None
+        _remove_empty(Path(self.folder))
 
     def _direct(self, hydra: DictConfig, higher: bool) -> None:
         """Have a search go for the better values, and refuse to let it go for the worse ones."""
@@ -345,6 +383,11 @@ def finish(sweep: Sweep) -> tuple[str | None, int]:
     if all(job.mistake for job in failed):  # it would come to the same again
         return said, 2
     return f"{said}; the same command with hydra.sweep.dir={root} does those, and leaves the others alone", 1
+
+
+def _remove_empty(folder: Path) -> None:
+    with contextlib.suppress(OSError):
+        folder.rmdir()
 
 
 def _class_of(node) -> str:

@@ -14,6 +14,9 @@ from plugsamp.losses.coding import is_missing
 #: The configuration of a run, in its folder.
 CONFIG = "config.yaml"
 
+#: How a run was called, as Hydra writes it, in its folder.
+HYDRA = ".hydra"
+
 #: Where a run folder has its checkpoints.
 CHECKPOINT = "checkpoint"
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 import gzip
 import io
 import os
-from collections.abc import Callable, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 
+from plugsamp.checkpoint.lock import Lock
 from plugsamp.corpus import Corpus
 from plugsamp.errors import InputError
 
@@ -62,11 +63,19 @@ class Target:
         self.path, self.overwrite = Path(path), overwrite
         self._done: list[tuple[Path, Path]] = []
 
+    @property
+    def stem(self) -> str:
+        """What the names of all its files begin with."""
+        name = self.path.name.removesuffix(".gz")
+        return name.rpartition(".")[0] or name
+
     def beside(self, what: str) -> Path:
         """The name of a file beside the counts, such as ``news.vocab.txt``."""
-        name = self.path.name.removesuffix(".gz")
-        stem = name.rpartition(".")[0] or name
-        return self.path.with_name(f"{stem}.{what}.txt")
+        return self.path.with_name(f"{self.stem}.{what}.txt")
+
+    def lock(self) -> Lock:
+        """The lock of its files, whatever their formats: ``news.svm`` and ``news.mm`` share a vocabulary."""
+        return Lock(self.path.absolute().parent, f".{self.stem}.lock", self.path)
 
     @contextmanager
     def open(self, path: Path | None = None, mode: str = "w"):
@@ -154,15 +163,38 @@ def write(corpus: Corpus, path, to: str, overwrite: bool = False) -> Written:
     ...     [file.name for file in found.files]
     ['docword.txt', 'docword.vocab.txt']
     """
+    return write_all([(corpus, path)], to, overwrite)[0]
+
+
+def write_all(parts: Sequence[tuple[Corpus, Path]], to: str, overwrite: bool = False) -> list[Written]:
+    """Write several corpora, as `write` does each, while no other process can write to the same names.
+
+    Raises
+    ------
+    InputError
+    Locked
+        Another process, or thread, is writing one of them; nothing has been written then.
+    """
     if to not in FORMATS:
         raise InputError(f"there is no writer {to!r}; formats are {', '.join(FORMATS)}")
     module = import_module(FORMATS[to])
+    targets = [Target(path, overwrite) for _, path in parts]
+    for target in targets:
+        if target.path.is_dir() and not getattr(module, "FOLDER", False):
+            raise InputError("this is a folder, the name of a file is needed", file=target.path)
+        if not target.path.absolute().parent.is_dir():
+            raise InputError("there is no such folder", file=target.path.parent)
+    with ExitStack() as locks:
+        for target in targets:
+            locks.enter_context(target.lock())
+        for target in targets:
+            if target.path.exists() and not overwrite:
+                raise InputError("the file is there already; overwrite=true replaces it", file=target.path)
+        return [_write(corpus, target, module) for (corpus, _), target in zip(parts, targets, strict=True)]
+
+
+def _write(corpus: Corpus, target: Target, module) -> Written:
     writer: Callable[[Corpus, Target], Written] = module.write
-    target = Target(path, overwrite)
-    if target.path.is_dir() and not getattr(module, "FOLDER", False):
-        raise InputError("this is a folder, the name of a file is needed", file=target.path)
-    if not target.path.absolute().parent.is_dir():
-        raise InputError("there is no such folder", file=target.path.parent)
     try:
         written = writer(corpus, target)
         written.files += target.finish()
