@@ -23,7 +23,16 @@ def _has_probabilities(self) -> bool:
             f'{loss!r} gives no probabilities: its scores are decision_function\'s; loss="logistic" and '
             'loss="probit" give some'
         )
+    if isinstance(self.multiclass, str) and self.multiclass == "ovo":
+        raise AttributeError(
+            'multiclass="ovo" gives no probabilities: votes of pairs decide; "multitask" and "ovr" give some'
+        )
     return True
+
+
+def _log(p) -> np.ndarray:
+    """Logarithms of probabilities, finite where those are 0."""
+    return np.log(np.maximum(p, np.finfo(float).tiny))
 
 
 class SupervisedTopicClassifier(ClassifierMixin, TopicEstimator):
@@ -235,15 +244,25 @@ class SupervisedTopicClassifier(ClassifierMixin, TopicEstimator):
         return super().score(X, y, sample_weight)
 
     def decision_function(self, X) -> np.ndarray:
-        """Linear predictors, averaged over kept draws.
+        """Return the scores that decide the labels.
+
+        Of a loss with probabilities these are their log odds (of two classes, or of each label) or their
+        logarithms (of more classes), so that `predict`, `predict_proba` and these scores agree. Of other
+        losses they are the linear predictors, averaged over kept draws.
 
         Returns
         -------
         ndarray (n_documents,) of two classes, positive for the later one; (n_documents, n_classes) of more,
         (n_documents, n_labels) of labels
         """
-        f = self._predicted(X).f
-        return f[:, 0] if f.shape[1] == 1 else self._two_sided(f)
+        prediction = self._predicted(X)
+        p, f = prediction.probabilities, prediction.f
+        if p is None:
+            return f[:, 0] if f.shape[1] == 1 else self._two_sided(f)
+        if self._several:
+            return _log(p) - _log(1.0 - p)
+        log_p = _log(p)
+        return log_p[:, 1] - log_p[:, 0] if len(self.classes_) == 2 else log_p
 
     def _two_sided(self, f):
         # a loss with an output a class (probit) has two for two classes

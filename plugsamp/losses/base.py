@@ -112,7 +112,10 @@ class Loss(Configured, ABC):
     # -- prediction --------------------------------------------------------------------------------------
 
     def decide(self, f, coding: Coding) -> np.ndarray:
-        """The predicted responses in the user's own labels, from f (D, C)."""
+        """Return predicted responses in the user's own labels from the mean linear predictors f (D, C).
+
+        Called only where the loss has no `probabilities`: labels follow those.
+        """
         return coding.decide(f)
 
     def probabilities(self, f, coding: Coding) -> np.ndarray | None:

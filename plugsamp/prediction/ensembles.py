@@ -16,7 +16,6 @@ from scipy.special import softmax
 
 from plugsamp.brief import Brief
 from plugsamp.corpus import Corpus
-from plugsamp.losses.base import Loss
 from plugsamp.losses.coding import Coding, code_classes
 from plugsamp.prediction.inference import Predictor
 from plugsamp.prediction.matching import warn_of_strangers
@@ -245,7 +244,7 @@ def _mean(parts: list[Prediction], loss) -> Prediction:
     if first.labels is not None:
         if first.coding.task in ("real", "count"):
             labels = np.mean([part.labels for part in parts], axis=0)
-        elif probabilities is not None and type(loss).decide is Loss.decide:
+        elif probabilities is not None:
             labels = first.coding.choose(probabilities)
         else:
             labels = loss.decide(f, first.coding)

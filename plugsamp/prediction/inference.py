@@ -244,14 +244,13 @@ class Predictor(Brief):
         )
 
     def _labels(self, predictive: Predictive, f, probabilities):
-        """Decisions: the loss's own, or those that its probabilities, or the mean of y, speak for."""
+        """Labels by the probabilities where the loss has some, else the mean of y or the loss's decision."""
         if not f.shape[1]:
             return None
-        if type(self.loss).decide is Loss.decide:
-            if probabilities is not None:
-                return self.coding.choose(probabilities)
-            if self.coding.task in ("real", "count"):
-                return predictive.mean()
+        if probabilities is not None:
+            return self.coding.choose(probabilities)
+        if type(self.loss).decide is Loss.decide and self.coding.task in ("real", "count"):
+            return predictive.mean()
         return self.loss.decide(f, self.coding)
 
     def _covariates(self, corpus):

@@ -14,6 +14,7 @@ from plugsamp.losses import Gaussian, Hinge, Logistic, Probit
 from plugsamp.losses.base import Loss
 from plugsamp.losses.coding import Coding, code_real
 from plugsamp.model import Model
+from plugsamp.prediction.ensembles import Ensemble
 from plugsamp.prediction.evaluation import evaluate
 from plugsamp.prediction.inference import Predictor
 from plugsamp.prediction.keeper import PosteriorKeeper
@@ -65,6 +66,41 @@ def mixture_of(model, found, d, c):
         np.array([model.eta[s, c] @ draws[r] for s, r in pairs]),
         np.sqrt([model.parameters["variance"][s, c] for s, _ in pairs]),
     )
+
+
+class Opposite(Logistic):
+    """Its own decision, which probabilities overrule."""
+
+    def decide(self, f, coding):
+        return coding.decide(-f)
+
+
+#: Weights of three draws, whose mean speaks for the first output and whose probabilities do not.
+SWAYED = np.array([[5.0, 0.0, 0.0], [-2.0, 0.0, 0.5], [-2.0, 0.0, 0.5]])
+
+
+@pytest.mark.parametrize(
+    "loss, task",
+    [
+        (loss, task)
+        for loss in (Logistic(), Probit(), Opposite())
+        for task in ("binary", "multiclass", "multilabel")
+        if not (isinstance(loss, Probit) and task == "binary")  # it has an output a class
+    ],
+)
+def test_labels_are_those_of_the_probabilities(loss, task):
+    n_outputs = 1 if task == "binary" else 3
+    coding = Coding(np.empty((0, n_outputs)), task, named(*"abc"[: max(n_outputs, 2)]))
+    eta = np.repeat(SWAYED[:, :n_outputs, None], 3, axis=2)
+    model = predictor(loss, eta=eta, coding=coding)
+    several = Ensemble((model, model), ("0", "1"), "chains", coding)
+    for found in (model.predict(documents()), several.predict(documents())):
+        p = found.probabilities
+        if task == "multilabel":
+            assert found.labels.tolist() == (p > 0.5).tolist()
+        else:
+            assert found.labels.tolist() == coding.classes[p.argmax(axis=1)].tolist()
+        assert (found.labels != coding.decide(found.f)).any()  # the mean of f says otherwise
 
 
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.999])
