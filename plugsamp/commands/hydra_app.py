@@ -219,12 +219,9 @@ def _run(command: str, task, arguments: list[str], config_name: str, sweep: Swee
         if keep or sweep is None or sweep.folder is None:
             raise
         # Jobs keep their own: this is the launcher's, such as a pool one of whose processes was killed.
-        why = _first_line(str(error))
+        why = f"{type(error).__name__}: {_first_line(str(error))}{sweep.died_in()}"
         sweep.broken = True
-        print(
-            f"plugsamp {command}: the launcher has ended early: {type(error).__name__}: {why}",
-            file=sys.stderr,
-        )
+        print(f"plugsamp {command}: the launcher has ended early: {why}", file=sys.stderr)
         return 1
     finally:
         sys.argv = argv

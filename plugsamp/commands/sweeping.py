@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hydra.core.global_hydra import GlobalHydra
+from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.plugins import Plugins
 from omegaconf import DictConfig, OmegaConf
@@ -33,6 +34,7 @@ from plugsamp.sweeps import metric as metrics_by_name
 from plugsamp.sweeps.status import DONE, KILLED, RUNNING, STATUS, read, status_of
 from plugsamp.sweeps.table import NAME, NOT_STARTED, PLAN, SweepTable, jobs_of
 from plugsamp.system import cores
+from plugsamp.system.parents import Roll, at_work, end_with
 
 log = logging.getLogger(__name__)
 
@@ -79,6 +81,10 @@ class Sweep:
         Whether jobs that were killed wait until all others have had their turn.
     told : bool
         Whether jobs that are there twice have been told of.
+    process : int
+        The process that called.
+    roll : Roll or None
+        In that process, which jobs joblib's processes are at; `ticket` is what they take of it.
     lock : Lock or None
         Of the sweep's folder, in the process that called.
     """
@@ -96,10 +102,13 @@ class Sweep:
     broken: bool = False
     postponing: bool = False
     told: bool = False
+    process: int = field(default_factory=os.getpid)
+    roll: Roll | None = None
+    ticket: tuple | None = None
     lock: Lock | None = None
 
     def __getstate__(self) -> dict:
-        return {**vars(self), "lock": None}  # jobs in other processes do not hold it
+        return {**vars(self), "lock": None, "roll": None}  # jobs in other processes do not hold them
 
     def rounds(self, once: Callable[[], int], tell: Callable[[str], None]) -> int:
         """Do the sweep; once more where the launcher has broken off, as long as that gets further.
@@ -243,6 +252,9 @@ class Sweep:
 
     def release(self) -> None:
         """Give the lock of the folder away, and the folder where nothing is in it."""
+        if self.roll is not None:
+            self.roll.__exit__()
+            self.roll = None
         if self.lock is None:
             return
         self.lock.__exit__()
@@ -279,6 +291,9 @@ class Sweep:
             n = 1 if n is None else int(n)
             n = max(cores.all_cores() + 1 + n, 1) if n < 0 else n
             self.at_once = max(min(n, batch) if batch else n, 1)
+            if self.roll is None:
+                self.roll = Roll().__enter__()
+                self.ticket = self.roll.ticket
         elif launcher == "LocalLauncher":  # submitit starts all jobs of a batch
             if self.lenient and not isinstance(limit, int) and batch > cores.all_cores():
                 batch = cores.all_cores()
@@ -292,13 +307,22 @@ class Sweep:
     def job(self):
         """A job of the sweep, in whatever process."""
         global _current
+        ticket = None
+        if self.joblib and os.getpid() != self.process:
+            end_with(self.process)
+            ticket = self.ticket
         self._note()
         before, _current = _current, self
         try:
-            with cores.shared_by(self.at_once):
+            with at_work(ticket, int(HydraConfig.get().job.num)), cores.shared_by(self.at_once):
                 yield
         finally:
             _current = before
+
+    def died_in(self) -> str:
+        """What to add to a launcher's error of a dead process: the run that it was at."""
+        lost = () if self.roll is None else self.roll.await_lost()
+        return f" (in run {', '.join(map(str, lost))})" if lost else ""
 
     def _note(self) -> None:
         """Write down what the sweep is to consist of, once it has begun."""

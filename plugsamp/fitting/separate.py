@@ -6,7 +6,7 @@ import logging
 import shutil
 import warnings
 from collections.abc import Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -19,6 +19,7 @@ from plugsamp.corpus import Corpus
 from plugsamp.diagnostics import topic_table
 from plugsamp.diagnostics.summary import one_line
 from plugsamp.errors import ApproximationWarning
+from plugsamp.fitting.parallel import in_parallel
 from plugsamp.prediction.ensembles import CHAINS, Ensemble, Task, tasks
 from plugsamp.prediction.inference import Predictor
 
@@ -143,8 +144,6 @@ def fit_separately(
     ------
     ValueError
     """
-    from joblib import Parallel, delayed
-
     if scheme == CHAINS:
         coding = model.coding(corpus)
         made = [Task(f"chain {number + 1}", None, corpus.responses) for number in range(chains)]
@@ -167,9 +166,8 @@ def fit_separately(
         if isinstance(checkpoint, Checkpoints):
             stack.enter_context(Lock(checkpoint.folder))
             stack.enter_context(Stop())  # to whom SIGTERM is an error like any: joblib ends its processes
-        # No memory maps: joblib would leave them in shared memory if the parent were killed.
-        parallel = Parallel(n_jobs=n_jobs, return_as="generator", max_nbytes=None)
-        done = parallel(delayed(_fit_member)(*job) for job in jobs)
+        done = in_parallel(_fit_member, jobs, [task.name for task in made], n_jobs)
+        stack.enter_context(closing(done))
         for task, member in zip(made, done, strict=True):
             for row in member.trace:
                 row["chain" if scheme == CHAINS else "task"] = task.name
