@@ -6,6 +6,7 @@ import numpy as np
 
 from plugsamp.errors import InputError
 from plugsamp.random.draws import Purpose, stream
+from plugsamp.sizes import share_of
 
 
 def seeded_split(n_documents: int, test_size: float, seed: int, classes=None) -> np.ndarray:
@@ -19,8 +20,9 @@ def seeded_split(n_documents: int, test_size: float, seed: int, classes=None) ->
     seed : int
         0 or more; 0 is a seed like any other.
     classes : sequence of D labels, optional
-        Each class then keeps its share, as far as whole documents allow; a class with one document
-        trains, and where there are more classes than test documents the classes play no part.
+        Each class then keeps its share, as far as whole documents allow. A class with one document trains,
+        and the share is one of the others. Where there are more classes than test documents the classes play
+        no part.
 
     Returns
     -------
@@ -32,17 +34,16 @@ def seeded_split(n_documents: int, test_size: float, seed: int, classes=None) ->
         raise InputError(f"the seed of a split must be a whole number, 0 or more, not {seed!r}")
     if n_documents < 2:
         raise InputError(f"{n_documents} document cannot be split into training and test documents")
-    n_test = min(max(1, round(test_size * n_documents)), n_documents - 1)
     from sklearn.model_selection import train_test_split  # here, as it takes a second to import
 
-    pool = np.arange(n_documents)
-    code = None
+    pool, n_test, code = np.arange(n_documents), _share(test_size, n_documents), None
     if classes is not None:
         _, code, sizes = np.unique(np.asarray(classes, dtype=str), return_inverse=True, return_counts=True)
         several = sizes[code] > 1
-        n_classes = int(np.count_nonzero(sizes > 1))
-        if n_classes and min(n_test, np.count_nonzero(several) - n_test) >= n_classes:
-            pool, code = pool[several], code[several]
+        n_classes, n_several = int(np.count_nonzero(sizes > 1)), int(np.count_nonzero(several))
+        n_chosen = _share(test_size, n_several) if n_classes else 0
+        if n_classes and min(n_chosen, n_several - n_chosen) >= n_classes:
+            pool, n_test, code = pool[several], n_chosen, code[several]
         else:
             code = None
     state = int(stream(int(seed), Purpose.SPLIT).integers(2**32))
@@ -50,3 +51,8 @@ def seeded_split(n_documents: int, test_size: float, seed: int, classes=None) ->
     test = np.zeros(n_documents, dtype=bool)
     test[chosen] = True
     return test
+
+
+def _share(test_size: float, n_documents: int) -> int:
+    """Documents for testing, of so many: at least one, and not all."""
+    return min(max(1, round(share_of(test_size, n_documents))), n_documents - 1)

@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from plugsamp.errors import InputError, InputWarning
+from plugsamp.sizes import share_of
 
 #: Patterns with a name. Letters are those of any alphabet.
 PATTERNS = {"letters": r"[^\W\d_]{2,}", "blanks": r"\S+"}
@@ -153,8 +154,8 @@ class TextOptions:
         X = sp.csr_array(X)
         n_documents = X.shape[0]
         df = np.bincount(X.indices, minlength=X.shape[1])
-        least = self.min_df * n_documents if self.min_df < 1 else self.min_df
-        most = self.max_df * n_documents if self.max_df <= 1 else self.max_df
+        least = share_of(self.min_df, n_documents) if self.min_df < 1 else self.min_df
+        most = share_of(self.max_df, n_documents) if self.max_df <= 1 else self.max_df
         keep = np.flatnonzero((df >= least) & (df <= most) & (X.sum(axis=0) >= self.min_count))
         if self.max_words and len(keep) > self.max_words:
             from sklearn.feature_extraction.text import TfidfTransformer

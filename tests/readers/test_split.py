@@ -46,3 +46,13 @@ def test_both_parts_have_a_document():
 def test_refusals(arguments, message):
     with pytest.raises(InputError, match=message):
         seeded_split(*arguments)
+
+
+def test_the_share_is_one_of_the_classes_that_have_several_documents():
+    classes = ["A"] * 50 + ["B"] * 50 + [f"only {i}" for i in range(400)]
+    test = seeded_split(500, 0.19, 0, classes)
+    assert test.sum() == 19 and 9 <= test[:50].sum() <= 10 and not test[100:].any()
+
+
+def test_shares_without_rounding_errors():
+    assert seeded_split(90, 0.35, 0).sum() == 32  # 31.5, and 31.499999999999996 in floating point

@@ -141,3 +141,9 @@ def test_limits_that_leave_nothing(write):
         JsonLines(path=path).read()
     with pytest.raises(InputError, match="no tokens"):
         JsonLines(path=write([{"text": "the"}, {"text": ""}])).read()
+
+
+def test_a_share_of_the_documents_counts_as_it_is_written(write):
+    texts = ["ball"] * 7 + ["vote"] * 6 + ["law"] * 87
+    path = write([{"text": text, "label": "a"} for text in texts])
+    assert JsonLines(path=path, min_df=0.07).read().train.vocabulary == ("ball", "law")  # .07 * 100 > 7
