@@ -24,6 +24,7 @@ from plugsamp.checks import (
 )
 from plugsamp.counts import LIMIT, canonical, check_pointers
 from plugsamp.errors import InputError
+from plugsamp.sizes import check_claim
 from plugsamp.system import memory
 
 #: What a token costs while a chain runs: its word (4 bytes), its topic, and its place by word.
@@ -102,6 +103,8 @@ class Corpus:
             n_words = len(vocabulary)
         elif n_words is None:
             n_words = int(words.max()) + 1 if len(words) else 0
+        if vocabulary is None:
+            check_claim(f"n_words={n_words}", n_words, "words", len(words))
         if len(words) and (words.min() < 0 or words.max() >= n_words):
             first = int(np.argmax((words < 0) | (words >= n_words)))
             document = int(np.searchsorted(offsets, first, side="right")) - 1

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from plugsamp.errors import InputError, InputWarning
+from plugsamp.sizes import check_claim
 
 #: Ids, counts and the numbers of documents and words go up to here.
 LIMIT = 2_147_483_647
@@ -39,6 +40,9 @@ def canonical(X) -> tuple[np.ndarray, np.ndarray, np.ndarray, tuple[int, int]]:
         rows, columns, values, shape = entries(X)
     else:
         rows, columns, values, shape = _dense_entries(X)
+    for number, what in zip(shape, ("documents", "words"), strict=True):
+        axis = "rows" if what == "documents" else "columns"
+        check_claim(f"the matrix's {number} {axis}", number, what, len(values))
     values = whole(values, rows, columns)
     keep = values != 0
     if not keep.all():

@@ -16,6 +16,7 @@ from plugsamp.readers.base import Reader, Split, SplitOptions
 from plugsamp.readers.files import read_lines
 from plugsamp.readers.mallet import STATE
 from plugsamp.readers.numbers import ID
+from plugsamp.sizes import check_claim
 
 #: Topics are held in 16 bits.
 _MOST_TOPICS = 65535
@@ -98,6 +99,8 @@ class MalletState(SplitOptions, Reader):
         columns = np.array([index[kind] for kind in types])
         rows, z = np.array(documents), np.array(topics, np.uint16)
         n_documents = int(rows.max()) + 1
+        at = {"file": self.path, "line": names[n_documents - 1][1], "column": 1}
+        check_claim(f"doc {n_documents - 1}", n_documents, "documents", len(rows), **at)
         vocabulary = [words[kind][0] for kind in kinds]
         if len(set(vocabulary)) < len(vocabulary):
             word = next(w for i, w in enumerate(vocabulary) if w in vocabulary[:i])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ from plugsamp.readers.files import read_bytes
 from plugsamp.readers.matrix import MatrixReader
 from plugsamp.readers.triples import Field, header_number, rows_of, text_of
 from plugsamp.readers.uci import table
+from plugsamp.sizes import check_claim
 
 
 @dataclass(kw_only=True)
@@ -57,6 +59,10 @@ class MatrixMarket(MatrixReader):
         rows, places = rows_of(body, line + 1, fields + [Field("count")] * (not pattern), comment="%")
         if len(rows) != n_entries:
             raise InputError(f"header promises {n_entries} entries, file has {len(rows)}", line=line)
+        at = [match.start() + 1 for match in re.finditer(r"\S+", sizes.decode())]
+        what = ("words", "documents") if self.transpose else ("documents", "words")
+        for axis, n, one, column in zip(("rows", "columns"), (n_rows, n_columns), what, at, strict=False):
+            check_claim(f"the header's {n} {axis}", n, one, n_entries, line=line, column=column)
         if pattern:
             warnings.warn(
                 f"{path}: the file has no counts (pattern); every entry counts 1", InputWarning, stacklevel=4

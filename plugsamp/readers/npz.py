@@ -14,6 +14,7 @@ from plugsamp.errors import InputError
 from plugsamp.files import archive
 from plugsamp.files.plain_arrays import HoldsObjects, NotPlain, array_of, check_header
 from plugsamp.readers.matrix import MatrixReader
+from plugsamp.sizes import check_claim
 
 MEMBERS = {
     "csr": ("data", "indices", "indptr", "shape"),
@@ -42,6 +43,8 @@ class Matrix(MatrixReader):
             check_shape(loaded.shape)
             return loaded.T if self.transpose else loaded
         rows, columns, values, shape = entries(_sparse(loaded), exact=True)
+        for number, what, axis in zip(shape, ("documents", "words"), ("rows", "columns"), strict=True):
+            check_claim(f"the shape's {number} {axis}", number, what, len(values))
         if self.transpose:
             rows, columns, shape = columns, rows, shape[::-1]
         return sp.coo_array((values, (rows, columns)), shape=shape)

@@ -12,6 +12,7 @@ from plugsamp.counts import LIMIT, summed
 from plugsamp.errors import InputError, InputWarning
 from plugsamp.readers.files import decode, read_bytes
 from plugsamp.readers.numbers import ID, count_of, id_of
+from plugsamp.sizes import check_claim
 
 #: A line as programs write it, matched in C; all others take the slow way, which knows the columns.
 FAST = re.compile(rb"([^\s:#,]+)((?: [0-9]{1,10}:[0-9]{1,10})*) ?\r?")
@@ -74,6 +75,19 @@ class PairsFile:
         if bad.any():
             self._slow(self.lines[self.rows[np.argmax(bad)]])
         self.n_words = int(self.columns.max()) + 1 if len(self.columns) else 0
+        if self.declared is None and self.n_words:
+            self._check_claim(int(np.argmax(self.columns)))
+
+    def _check_claim(self, largest: int) -> None:
+        """Refuse an id that makes more words than there can be, where it stands."""
+        number, line = int(self.columns[largest]) + self.index_base, self.lines[self.rows[largest]]
+        source = self._source[line - 1].decode()
+        found = re.search(rf"(?<![^ \t\r\f\v])0*{number}:", source)
+        check_claim(
+            f"feature id {number}", self.n_words, "words", len(self.columns), file=self.path, line=line,
+            column=found.start() + 1 if found else None,
+            advice="; number the ids without gaps, or name the words by vocabulary_path",
+        )  # fmt: skip
 
     def _largest_id_and_count(self):
         largest = LIMIT if self.declared is None else self.declared - 1 + self.index_base

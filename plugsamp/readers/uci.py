@@ -11,6 +11,7 @@ from plugsamp.errors import InputError
 from plugsamp.readers.files import read_bytes
 from plugsamp.readers.matrix import MatrixReader
 from plugsamp.readers.triples import Field, header_number, rows_of, text_of
+from plugsamp.sizes import check_claim
 
 
 @dataclass(kw_only=True)
@@ -52,6 +53,8 @@ class BagOfWords(MatrixReader):
         if len(rows) != n_entries:
             last = int(places[-1]) if len(places) else 3
             raise InputError(f"header promises {n_entries} entries, file has {len(rows)}", line=last)
+        check_claim(f"the header D={n_documents}", n_documents, "documents", len(rows), line=1, column=1)
+        check_claim(f"the header W={n_words}", n_words, "words", len(rows), line=2, column=1)
         return table(rows, places, (n_documents, n_words), path)
 
 

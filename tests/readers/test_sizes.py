@@ -1,0 +1,107 @@
+"""Sizes that a file claims are compared with what it holds, before anything is allocated for them."""
+
+from __future__ import annotations
+
+import time
+import tracemalloc
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from plugsamp import sizes
+from plugsamp.corpus import Corpus
+from plugsamp.errors import InputError
+from plugsamp.readers.ldac import LdaC
+from plugsamp.readers.mallet_state import MalletState
+from plugsamp.readers.matrix_market import MatrixMarket
+from plugsamp.readers.npz import Matrix
+from plugsamp.readers.svmlight import SvmLight
+from plugsamp.readers.uci import BagOfWords
+from plugsamp.sizes import share_of
+from plugsamp.system import memory
+
+MANY = 2147483647
+HEAD = "%%MatrixMarket matrix coordinate integer general\n"
+STATE = "#doc source pos typeindex type topic\n#alpha : 0.1 0.1\n#beta : 0.01\n"
+
+
+@pytest.fixture(autouse=True)
+def little():
+    """No case takes time or memory."""
+    tracemalloc.start()
+    begun = time.process_time()
+    yield
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 50e6 and time.process_time() - begun < 2.0
+
+
+@pytest.mark.parametrize(
+    ("reader", "text", "says"),
+    [
+        (
+            SvmLight,
+            f"1 1:1\n0 3:1  {MANY}:1\n",
+            f"line 2, column 8: feature id {MANY} makes 2,147,483,647 words",
+        ),
+        (LdaC, f"1 {MANY - 1}:2\n", f"line 1, column 3: feature id {MANY - 1} makes 2,147,483,647 words"),
+        (BagOfWords, f"{MANY}\n5\n1\n1 1 1\n", "line 1, column 1: the header D=2147483647 makes"),
+        (BagOfWords, f"2\n{MANY}\n1\n1 1 1\n", "line 2, column 1: the header W=2147483647 makes"),
+        (
+            MatrixMarket,
+            f"{HEAD}% made\n3 {MANY} 1\n1 1 1\n",
+            "line 3, column 3: the header's 2147483647 columns",
+        ),
+        (MatrixMarket, f"{HEAD}{MANY} 3 1\n1 1 1\n", "line 2, column 1: the header's 2147483647 rows"),
+        (
+            MalletState,
+            f"{STATE}0 a 0 0 moon 1\n{MANY - 1} b 0 0 moon 0\n",
+            "line 5, column 1: doc 2147483646",
+        ),
+    ],
+)
+def test_a_number_is_refused_where_it_stands(reader, text, says, tmp_path):
+    path = tmp_path / "file"
+    path.write_text(text)
+    with pytest.raises(InputError) as refused:
+        reader(path=str(path)).read()
+    assert f"{path}, {says}" in str(refused.value)
+    assert "which need 400.0 GB of memory" in str(refused.value)
+
+
+@pytest.mark.parametrize("shape", [(MANY, 3), (2, MANY)])
+def test_shapes_of_matrices(shape, tmp_path):
+    X = sp.coo_array((np.array([1]), (np.array([1]), np.array([2]))), shape=shape)
+    sp.save_npz(tmp_path / "x.npz", X)
+    says = r"makes 2,147,483,647 (words|documents), which need 400\.0 GB of memory, and there are 1 entries"
+    with pytest.raises(InputError, match=rf"x\.npz: the shape's {MANY} .*{says}"):
+        Matrix(path=str(tmp_path / "x.npz")).read()
+    with pytest.raises(InputError, match=f"the matrix's {MANY} .*{says}"):
+        Corpus.from_counts(X)
+
+
+def test_tokens_of_python():
+    with pytest.raises(InputError, match="n_words=2147483647 makes"):
+        Corpus(np.array([MANY - 1]), np.array([0, 1]))
+
+
+def test_what_is_free_counts_too(monkeypatch):
+    monkeypatch.setattr(memory, "available_bytes", lambda: 1 << 30)
+    sizes.check_claim("n", 5_000_000, "words", 10)
+    with pytest.raises(InputError, match=r"need 1\.9 GB of memory, and 1\.0 GB are free; fewer$"):
+        sizes.check_claim("n", 10_000_000, "words", 10, advice="; fewer")
+    monkeypatch.setattr(memory, "available_bytes", lambda: None)
+    sizes.check_claim("n", 10_000_000, "words", 10)
+
+
+def test_ids_with_gaps_are_read(tmp_path):
+    (tmp_path / "a.svm").write_text("1 1:1\n0 20000:1\n")
+    assert SvmLight(path=str(tmp_path / "a.svm")).read().train.n_words == 20_000
+
+
+def test_shares_are_as_they_are_written():
+    for number in range(1, 300):
+        for hundredths in range(1, 100):
+            exact, share = hundredths * number / 100, hundredths / 100
+            assert share_of(share, number) == exact
