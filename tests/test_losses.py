@@ -107,8 +107,8 @@ def test_binary_probabilities_of_the_logistic_loss():
     np.testing.assert_allclose(p.sum(axis=1), 1.0)
 
 
-@pytest.mark.parametrize("loss", [Logistic(), Probit()], ids=repr)
-def test_class_probabilities_are_those_of_one_label_and_no_other(loss):
+def test_published_class_probabilities_are_those_of_one_label_and_no_other():
+    loss = Probit(probabilities="magnusson2020")
     coding = Coding(np.empty((0, 3)), "multiclass", named("a", "b", "c"))
     f = np.random.default_rng(2).normal(0, 1.5, (20, 3))
     exact = np.empty((20, 3))
@@ -121,10 +121,28 @@ def test_class_probabilities_are_those_of_one_label_and_no_other(loss):
 
 
 @pytest.mark.parametrize("loss", [Logistic(), Probit()], ids=repr)
+def test_class_probabilities_are_those_of_each_model_divided_by_their_sum(loss):
+    coding = Coding(np.empty((0, 3)), "multiclass", named("a", "b", "c"))
+    f = np.random.default_rng(2).normal(0, 1.5, (20, 3))
+    own = np.exp(loss.log_psi(1.0, f))
+    np.testing.assert_allclose(loss.positive(f), own)
+    np.testing.assert_allclose(loss.probabilities(f, coding), own / own.sum(axis=1, keepdims=True), rtol=1e-9)
+
+
+def test_a_normalisation_is_named_and_kept_where_it_is_not_the_default():
+    assert Probit().options() == {}
+    assert Probit("magnusson2020").options() == {"probabilities": "magnusson2020"}
+    coding = Coding(np.empty((0, 2)), "multiclass", named("a", "b"))
+    assert Probit().calibrated_for(coding) and not Probit("magnusson2020").calibrated_for(coding)
+    with pytest.raises(ValueError, match="probabilities must be one of sum, magnusson2020, not 'odds'"):
+        Probit("odds")
+
+
+@pytest.mark.parametrize("loss", [Logistic(), Probit(), Probit("magnusson2020")], ids=repr)
 @pytest.mark.parametrize("task", ["multiclass", "multilabel"])
 def test_probabilities_at_the_extremes(loss, task):
     coding = Coding(np.empty((0, 3)), task, named("a", "b", "c"))
-    f = np.array([[40.0, 41.0, -40.0], [-40.0, -41.0, -1e3], [1e3, -1e3, 0.0], [1e6, 1e6, -1e6]])
+    f = np.array([[4.0, 5.0, -40.0], [-40.0, -41.0, -1e3], [1e3, -1e3, 0.0], [1e6, 1e6, -1e6]])
     with np.errstate(all="raise", under="ignore"):
         p = loss.probabilities(f, coding)
     assert np.isfinite(p).all() and (p >= 0).all() and (p <= 1).all()

@@ -122,6 +122,18 @@ class Loss(Configured, ABC):
         """Class probabilities (D, classes) where the loss has them, otherwise None."""
         return None
 
+    def positive(self, f) -> np.ndarray | None:
+        """P(y = 1 | f), elementwise, where each output is a binary model by itself; None where it is not.
+
+        Of several classes with an output each, prediction averages these over draws and divides a document's
+        by their sum: each model estimates P(class). Where it is None, `probabilities` are averaged.
+        """
+        return None
+
+    def calibrated_for(self, coding: Coding) -> bool:
+        """Whether probabilities or intervals of such responses can be relied on: `calibrated`, by default."""
+        return bool(self.calibrated)
+
     def mean(self, f):
         """E[y | f] of a real response, elementwise; f itself unless the loss says otherwise."""
         return f
@@ -181,6 +193,9 @@ class BoundLoss:
 
     def probabilities(self, f, coding: Coding):
         return self._call("probabilities", f, coding)
+
+    def positive(self, f):
+        return self._call("positive", f)
 
     def mean(self, f):
         return self._call("mean", f)

@@ -28,7 +28,8 @@ class Logistic(Loss):
     Notes
     -----
     With cost 1 and no weights a real likelihood: a label's probability is 1/(1 + exp(-f)). Of several
-    classes it is that of the label given that a document has one and no other, exp(f_c) over the sum.
+    classes each is that of its own binary model, P(class) = 1/(1 + exp(-f_c)), divided by their sum.
+    For class probabilities of a single likelihood see `plugsamp.losses.Multinomial`.
     With another cost the same formulas give scores of a pseudo-posterior: in the right order, and not
     calibrated (`calibrated` is False), as are those of a model with weights of documents or classes.
     """
@@ -60,7 +61,10 @@ class Logistic(Loss):
     def probabilities(self, f, coding: Coding):
         if coding.task == "binary":
             return expit(np.hstack([-f, f]))
-        return expit(f) if coding.task == "multilabel" else softmax(f, axis=1)
+        return expit(f) if coding.task == "multilabel" else softmax(log_expit(f), axis=1)
+
+    def positive(self, f):
+        return expit(f)
 
     def simulate(self, f, rng):
         if not self.calibrated:

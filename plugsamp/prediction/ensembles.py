@@ -17,8 +17,9 @@ from scipy.special import softmax
 from plugsamp.brief import Brief
 from plugsamp.corpus import Corpus
 from plugsamp.losses.coding import Coding, code_classes
-from plugsamp.prediction.inference import Predictor
+from plugsamp.prediction.inference import Predictor, decisions
 from plugsamp.prediction.matching import warn_of_strangers
+from plugsamp.prediction.predictive import Joined
 from plugsamp.prediction.results import Prediction
 
 SCHEMES = ("multitask", "ovr", "ovo")
@@ -159,13 +160,15 @@ class Ensemble(Brief):
             ``f`` (D, C) holds a score a class: of "ovr" the linear predictor of its model; of "ovo" the
             number of pairs that it wins, ties broken by the sum of its linear predictors. Labels are
             those of the largest score, of "ovr" of the largest probability where the loss has some. Of
-            "chains" f and probabilities are means over the chains, and labels are what they say.
+            "chains" f is the mean over the chains; probabilities, labels and intervals are those of the
+            mixture over all their draws.
             ``zbar`` and ``theta`` are those of the members side by side.
         """
-        parts = [member.predict_encoded(documents) for member, documents in self._encoded(corpus)]
+        one_model = self.scheme == CHAINS
+        parts = [m.decided(*m.folded(documents), not one_model) for m, documents in self._encoded(corpus)]
         warn_of_strangers(parts[0].n_known, parts[0].n_unknown, corpus.vocabulary, self.vocabulary)
-        if self.scheme == CHAINS:
-            return _mean(parts, self.members[0].loss)
+        if one_model:
+            return _joined(parts)
         margins = np.hstack([_signed(part) for part in parts])
         if self.scheme == "ovr":
             f, probabilities = margins, self._normalised(parts)
@@ -195,10 +198,8 @@ class Ensemble(Brief):
             yield member, made[key]
 
     def _calibrated(self, parts, probabilities) -> bool | None:
-        """Labels of their own keep their models' probabilities; brought to sum 1 they are no likelihood's."""
-        if probabilities is None:
-            return None
-        return self.coding.task == "multilabel" and all(part.calibrated for part in parts)
+        """Whether each class's or label's own model is calibrated."""
+        return None if probabilities is None else all(part.calibrated for part in parts)
 
     def _normalised(self, parts) -> np.ndarray | None:
         """P(positive) of every member, brought to sum 1 where a document has one class."""
@@ -234,23 +235,16 @@ def votes(margins, n_classes: int) -> np.ndarray:
     return won + sums / (3.0 * (np.abs(sums) + 1.0))
 
 
-def _mean(parts: list[Prediction], loss) -> Prediction:
+def _joined(parts: list[Prediction]) -> Prediction:
     """What chains of one model say together; topics, which have no common order, stand side by side."""
     first = parts[0]
-    f = np.mean([part.f for part in parts], axis=0)
-    probabilities = labels = None
-    if first.probabilities is not None:
-        probabilities = np.mean([part.probabilities for part in parts], axis=0)
-    if first.labels is not None:
-        if first.coding.task in ("real", "count"):
-            labels = np.mean([part.labels for part in parts], axis=0)
-        elif probabilities is not None:
-            labels = first.coding.choose(probabilities)
-        else:
-            labels = loss.decide(f, first.coding)
     side_by_side = {name: np.hstack([getattr(part, name) for part in parts]) for name in ("zbar", "theta")}
+    if first.predictive is None:
+        return replace(first, **side_by_side)
+    f = np.mean([part.f for part in parts], axis=0)
+    predictive = Joined([part.predictive for part in parts])
+    probabilities = predictive.probabilities()
     return replace(
-        first, **side_by_side, f=f, labels=labels, probabilities=probabilities,
-        calibrated=None if first.calibrated is None else all(part.calibrated for part in parts),
-        predictive=None,
+        first, **side_by_side, f=f, labels=decisions(predictive, f, probabilities),
+        probabilities=probabilities, calibrated=predictive.calibrated, predictive=predictive,
     )  # fmt: skip

@@ -38,11 +38,14 @@ class Tokens:
     offsets : int64 (D+1,)
     n_unknown : int64 (D,)
         Tokens left out.
+    ids : tuple of str (D,)
+        Of the documents, where they are known.
     """
 
     words: np.ndarray
     offsets: np.ndarray
     n_unknown: np.ndarray
+    ids: tuple[str, ...] = ()
 
     @property
     def lengths(self) -> np.ndarray:

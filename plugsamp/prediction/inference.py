@@ -14,9 +14,9 @@ from plugsamp.corpus import Corpus
 from plugsamp.covariates.encoder import Encoder
 from plugsamp.losses.base import Loss
 from plugsamp.losses.coding import Coding
-from plugsamp.prediction.fold_in import BURN_IN, PASSES, RESTARTS, FoldIn
+from plugsamp.prediction.fold_in import BURN_IN, PASSES, RESTARTS, FoldIn, Tokens
 from plugsamp.prediction.matching import warn_of_strangers
-from plugsamp.prediction.predictive import Predictive
+from plugsamp.prediction.predictive import Mixture, Predictive
 from plugsamp.prediction.results import Prediction
 
 #: Where weights come from: draws of the posterior of the loss's likelihood, of one with weights of documents
@@ -217,41 +217,40 @@ class Predictor(Brief):
 
     def predict_encoded(self, corpus) -> Prediction:
         """`predict` of documents whose covariates the encoder has made already."""
+        return self.decided(*self.folded(corpus))
+
+    def folded(self, corpus) -> tuple[Tokens, np.ndarray, Predictive]:
+        """Return known tokens, mean topic proportions (D, K) and the distribution of the responses."""
         covariates = self._covariates(corpus)
         fold_in = self.fold_in
         tokens = fold_in.tokens(corpus)
-        zbar, n_known = fold_in.zbar(tokens), tokens.lengths
+        zbar = fold_in.zbar(tokens)
         # A document without a known token has nothing to say: its features are the prior's mean.
-        topics = np.where(n_known[:, None] > 0, zbar, fold_in.prior_mean)
+        topics = np.where(tokens.lengths[:, None] > 0, zbar, fold_in.prior_mean)
         predictive = Predictive(
             self.loss, self.eta, self.parameters, self.coding, topics, covariates, self.intercept,
             lambda first, last: fold_in.draws(tokens, first, last), self.source,
         )  # fmt: skip
-        f = predictive.f()
-        probabilities = predictive.probabilities() if f.shape[1] else None
+        return replace(tokens, ids=tuple(corpus.ids)), zbar, predictive
+
+    def decided(self, tokens: Tokens, zbar, predictive: Predictive, decide: bool = True) -> Prediction:
+        """Return what is predicted of folded documents; without labels and probabilities unless `decide`."""
+        n_known, f = tokens.lengths, predictive.f()
+        responses = f.shape[1] > 0
+        probabilities = predictive.probabilities() if responses and decide else None
         return Prediction(
             zbar=zbar,
             theta=(zbar * n_known[:, None] + self.alpha) / (n_known + self.alpha.sum())[:, None],
             f=f,
-            labels=self._labels(predictive, f, probabilities),
+            labels=decisions(predictive, f, probabilities) if decide else None,
             probabilities=probabilities,
-            calibrated=predictive.calibrated if f.shape[1] else None,
+            calibrated=predictive.calibrated if responses else None,
             n_known=n_known,
             n_unknown=tokens.n_unknown,
-            ids=tuple(corpus.ids),
+            ids=tokens.ids,
             coding=self.coding,
-            predictive=predictive if f.shape[1] else None,
+            predictive=predictive if responses else None,
         )
-
-    def _labels(self, predictive: Predictive, f, probabilities):
-        """Labels by the probabilities where the loss has some, else the mean of y or the loss's decision."""
-        if not f.shape[1]:
-            return None
-        if probabilities is not None:
-            return self.coding.choose(probabilities)
-        if type(self.loss).decide is Loss.decide and self.coding.task in ("real", "count"):
-            return predictive.mean()
-        return self.loss.decide(f, self.coding)
 
     def _covariates(self, corpus):
         """An array, or CSR where the corpus' are, in the model's order."""
@@ -278,6 +277,26 @@ class Predictor(Brief):
         """Topics of new documents."""
         secret = f"{self.digest} {self.seed}"
         return FoldIn(self.phi, self.alpha, self.vocabulary, self.passes, self.burn_in, self.restarts, secret)
+
+
+def decisions(predictive: Mixture, f, probabilities):
+    """Labels by the probabilities where there are some, else the mean of y or the loss's decision.
+
+    Parameters
+    ----------
+    predictive : Mixture
+    f : float64 (D, C)
+        Mean linear predictors.
+    probabilities : float64 (D, classes), or None
+    """
+    loss, coding = predictive.loss, predictive.coding
+    if not f.shape[1]:
+        return None
+    if probabilities is not None:
+        return coding.choose(probabilities)
+    if type(loss).decide is Loss.decide and coding.task in ("real", "count"):
+        return predictive.mean()
+    return loss.decide(f, coding)
 
 
 def _hash_array(h, array, kind: str) -> None:

@@ -106,7 +106,7 @@ def calibrated(predictor: Predictor | Ensemble) -> bool | None:
         alone = [calibrated(member) for member in predictor.members]
         if predictor.scheme == "ovo" or any(found is None for found in alone):
             return None
-        return predictor.coding.task == "multilabel" and all(alone)
+        return all(alone)
     if predictor.coding.task == "none":
         return None
     n_covariates = len(predictor.covariate_names)

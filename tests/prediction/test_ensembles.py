@@ -5,6 +5,7 @@ import pytest
 
 import plugsamp as ps
 from plugsamp.prediction.ensembles import tasks, votes
+from plugsamp.prediction.evaluation import evaluate
 
 
 def corpus(labels):
@@ -96,9 +97,9 @@ def test_a_saved_ensemble_predicts_to_the_bit(scheme, tmp_path):
     assert ours.f.shape == (37, 3)
     if scheme == "ovr":
         assert np.allclose(ours.probabilities.sum(axis=1), 1.0)
-        # what is decided is what is most probable, and no likelihood has the sum 1
+        # what is decided is what is most probable; each class's own model is calibrated
         assert ours.labels.tolist() == (10 * (1 + np.argmax(ours.probabilities, axis=1))).tolist()
-        assert ours.calibrated is False
+        assert ours.calibrated is True
     else:
         assert ours.calibrated is None
 
@@ -126,3 +127,47 @@ def test_weights_of_classes_reach_every_model():
     by_hand = train.with_weights(np.where(np.array(train.responses) == 20, 50.0, 1.0))
     same = ps.fit(by_hand, ps.Model(3, loss="hinge"), sweeps=6, multiclass="ovr").predictor
     assert weighted.digest == same.digest != plain.digest
+
+
+@pytest.mark.parametrize("loss", ["gaussian", "epsilon_insensitive", "logistic"])
+def test_several_chains_are_the_mixture_of_all_their_draws(loss):
+    """Predictions, probabilities, intervals and densities, by hand from each chain's own components."""
+    train = corpus(LABELS)
+    rng = np.random.default_rng(4)
+    responses = rng.normal(50.0, 3.0, (37, 2)) if loss != "logistic" else np.array(LABELS)
+    train = train.with_responses(responses)
+    model = ps.Model(3, loss=loss, standardise=loss != "logistic")
+    chains = ps.fit(train, model, sweeps=8, chains=2, seed=2).predictor
+    found, parts = chains.predict(train), [member.predict(train) for member in chains.members]
+    np.testing.assert_array_equal(found.f, np.mean([part.f for part in parts], axis=0))
+    assert found.calibrated is True
+    if loss == "logistic":
+        own = np.mean([_own_probabilities(part) for part in parts], axis=0)
+        np.testing.assert_allclose(found.probabilities, own / own.sum(axis=1, keepdims=True))
+        return
+    np.testing.assert_allclose(found.labels, np.mean([part.labels for part in parts], axis=0))
+    y = rng.normal(50.0, 3.0, (37, 2))
+    log_p = found.predictive.log_density(y)
+    each = [part.predictive.log_density(y) for part in parts]
+    np.testing.assert_allclose(np.exp(log_p), np.mean(np.exp(each), axis=0))
+    low, high = np.moveaxis(found.interval(0.8), -1, 0)
+    for end, p in ((low, 0.1), (high, 0.9)):
+        assert (np.sort([part.interval(0.8)[..., int(p > 0.5)] for part in parts], axis=0)[0] <= end).all()
+        np.testing.assert_allclose(_mass(found, end), p, atol=1e-6)
+    measured = evaluate(chains, train).measures
+    assert {"r2", "log_density", "coverage_90"} <= set(measured)
+
+
+def _own_probabilities(part):
+    draws = part.predictive.draw_topics(0, 37)
+    return np.mean([1 / (1 + np.exp(-u @ eta.T)) for eta in part.predictive.eta for u in draws], axis=0)
+
+
+def _mass(found, y):
+    """P(Y <= y) by the mixture, y in the user's units."""
+    y = (y - found.coding.center) / found.coding.scale
+    out = np.empty(y.shape)
+    for rows, components in found.predictive.mixtures():
+        values = [bound.cdf(y[rows], one) for bound, f in components for one in f]
+        out[rows] = np.mean(values, axis=0)
+    return out

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy import integrate, stats
+from scipy.special import expit
 
 from plugsamp.corpus import Corpus
 from plugsamp.fitting.fit import fit
@@ -197,9 +198,9 @@ def test_probabilities_decide_and_say_what_they_are(cost, calibrated):
     model = predictor(Logistic(cost), coding=coding)
     found = model.predict(documents())
     assert found.calibrated is calibrated
-    u = np.where(found.n_known[:, None] > 0, found.zbar, 1 / 3)
-    each = [np.exp(u @ eta.T) for eta in model.eta]
-    expected = np.mean([e / e.sum(axis=1, keepdims=True) for e in each], axis=0)
+    draws = found.predictive.draw_topics(0, 6)
+    own = np.mean([expit(u @ eta.T) for eta in model.eta for u in draws], axis=0)
+    expected = own / own.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(found.probabilities, expected, rtol=1e-8)
     assert found.labels.tolist() == ["xyz"[i] for i in expected.argmax(axis=1)]
 
@@ -237,8 +238,8 @@ class Counts(Loss):
 def test_counts():
     model = predictor(Counts(), coding=Coding(np.empty((0, 1)), "count", named("n")))
     found = model.predict(documents())
-    u = np.where(found.n_known[:, None] > 0, found.zbar, 1 / 3)
-    each = [VARIANCE[s, 0] * np.exp(u @ model.eta[s].T) for s in range(3)]
+    draws = found.predictive.draw_topics(0, 6)
+    each = [VARIANCE[s, 0] * np.exp(u @ model.eta[s].T) for s in range(3) for u in draws]
     np.testing.assert_allclose(found.labels, np.mean(each, axis=0), rtol=1e-9)
     ends = found.interval(0.9)
     np.testing.assert_array_equal(ends, np.rint(ends))
