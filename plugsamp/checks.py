@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from plugsamp.counts import entries
 from plugsamp.errors import InputError
+from plugsamp.naming import columns_of, in_order
 
 #: Of covariates and real responses: products of squares with costs and weights stay finite.
 LARGEST = 1e30
@@ -93,10 +94,8 @@ def number_of(value) -> float:
 
 
 def names_of(names, size: int, argument: str, what: str, of: str) -> tuple[str, ...]:
-    """`size` different strings that can be written as UTF-8."""
-    if isinstance(names, str):
-        raise InputError(f"{argument} must be a sequence of strings, not one string")
-    names = tuple(names)
+    """`size` different strings that can be written as UTF-8; a mapping says the place of each."""
+    names = in_order(names, argument)
     if len(names) != size:
         raise InputError(f"{argument} has {len(names)} entries for {size} {of}")
     for i, name in enumerate(names):
@@ -258,9 +257,12 @@ def _refuse_covariate(value, row, column):
 
 def fields_of(fields: Mapping, n_documents: int) -> dict[str, np.ndarray]:
     """Columns of raw values by name: float64 (NaN is missing), or objects (None is missing); read-only."""
+    fields = fields if (columns := columns_of(fields)) is None else columns
     if not isinstance(fields, Mapping):
-        raise InputError(f"fields must be a mapping of names to columns, not {type(fields).__name__}")
-    names_of(fields, len(fields), "fields", "field", "columns")
+        raise InputError(
+            f"fields must be a mapping of names to columns or a data frame, not {type(fields).__name__}"
+        )
+    names_of(list(fields), len(fields), "fields", "field", "columns")
     return {str(name): _field(str(name), values, n_documents) for name, values in fields.items()}
 
 

@@ -24,6 +24,7 @@ from plugsamp.checks import (
 )
 from plugsamp.counts import LIMIT, canonical, check_pointers
 from plugsamp.errors import InputError
+from plugsamp.naming import in_order, names_of_columns, stacked
 from plugsamp.sizes import check_claim
 from plugsamp.system import memory
 
@@ -42,21 +43,24 @@ class Corpus:
         The word of each token, document after document; the order within a document is free.
     offsets : array (D+1,) of integers
         Document d holds the tokens ``words[offsets[d]:offsets[d+1]]``.
-    vocabulary : sequence of V different strings, optional
-        By default ``w0, w1, ...`` up to the largest word.
+    vocabulary : sequence of V different strings, or mapping, optional
+        A mapping goes from each word to its place (``CountVectorizer.vocabulary_``). By default
+        ``w0, w1, ...`` up to the largest word.
     n_words : int, optional
         V, where no vocabulary is given.
     responses : array (D,) or (D, C), optional
         Labels (text, integers, booleans) or real numbers (of size 1e30 at most), one a document; or several
-        columns: 0/1 indicators of labels, or several real responses. None and NaN are missing.
+        columns: 0/1 indicators of labels, or several real responses. None and NaN are missing. The columns
+        of a data frame are their names.
     covariates : array or sparse matrix (D, P), optional
-        Numbers of size 1e30 at most. Sparse ones are kept as CSR.
+        Numbers of size 1e30 at most. Sparse ones are kept as CSR. The columns of a data frame, or of a
+        mapping of names to columns, are their names.
     ids : sequence of D different strings, optional
         By default the numbers of the documents, from 0.
     response_names, covariate_names : sequences of C and P different strings, optional
     weights : sequence of D numbers, optional
         How much the responses of each document count, 0 or more; by default 1 (the words all count 1).
-    fields : mapping of str to sequence of D values, optional
+    fields : mapping of str to sequence of D values, or data frame, optional
         Columns as they were read, of which `plugsamp.covariates.Covariates` makes covariates: numbers
         (NaN is missing), or texts, numbers, booleans and lists of texts (None is missing).
     require_tokens : bool
@@ -99,7 +103,7 @@ class Corpus:
         offsets = np.asarray(offsets)
         offsets = check_pointers(offsets, max(offsets.size - 1, 0), len(words), exact=True, axis="document")
         if vocabulary is not None:
-            vocabulary = tuple(vocabulary)
+            vocabulary = in_order(vocabulary, "vocabulary")
             n_words = len(vocabulary)
         elif n_words is None:
             n_words = int(words.max()) + 1 if len(words) else 0
@@ -135,14 +139,16 @@ class Corpus:
 
         Parameters
         ----------
-        X : sparse matrix or array, or dense array (D, V)
-            Whole numbers from 0 to 2147483647 of any numeric type; it is not changed. Stored zeros
-            are not tokens; entries for the same place are summed, with one warning.
+        X : sparse matrix or array, dense array, or data frame (D, V)
+            The columns of a data frame are the vocabulary. Whole numbers from 0 to 2147483647 of any
+            numeric type; it is not changed. Stored zeros are not tokens; entries for the same place are
+            summed, with one warning.
         responses, vocabulary, covariates, ids, response_names, covariate_names
         weights, fields, require_tokens
             As for `Corpus`.
         """
         self = cls.__new__(cls)
+        vocabulary = names_of_columns(X, vocabulary, "vocabulary")
         *parts, (_, n_words) = canonical(X)
         self._set(
             Counted(*parts), n_words, responses, vocabulary, covariates, ids,
@@ -168,7 +174,7 @@ class Corpus:
     ) -> Corpus:
         """From words in one of the forms of `plugsamp.bags`, and their vocabulary; else as `Corpus`."""
         self = cls.__new__(cls)
-        vocabulary = tuple(vocabulary)
+        vocabulary = in_order(vocabulary, "vocabulary")
         self._set(
             bag, len(vocabulary), responses, vocabulary, covariates, ids, response_names, covariate_names,
             require_tokens, n_unknown, weights, fields,
@@ -210,6 +216,10 @@ class Corpus:
             if ids is None
             else names_of(ids, n_documents, "ids", "document id", "documents")
         )
+        response_names = names_of_columns(responses, response_names, "response_names")
+        covariates, names = (None, None) if covariates is None else stacked(covariates, "covariates")
+        covariate_names = names if covariate_names is None else covariate_names
+        covariate_names = names_of_columns(covariates, covariate_names, "covariate_names")
         state["responses"] = None if responses is None else responses_of(responses, n_documents)
         state["response_names"] = column_names(self.responses, response_names, "response")
         state["covariates"] = None if covariates is None else covariates_of(covariates, n_documents)
@@ -217,7 +227,7 @@ class Corpus:
         if self.covariates is not None and covariate_names is None:
             state["covariate_names"] = tuple(f"x{p}" for p in range(self.covariates.shape[1]))
         state["weights"] = None if weights is None else weights_of(weights, n_documents)
-        state["_fields"] = fields_of(fields or {}, n_documents)
+        state["_fields"] = fields_of({} if fields is None else fields, n_documents)
         state["n_unknown"] = _frozen(np.zeros(n_documents) if unknown is None else unknown, np.int64)
 
     def __setattr__(self, name, value):
@@ -309,6 +319,7 @@ class Corpus:
 
     def with_responses(self, responses, response_names=None) -> Corpus:
         """The same documents with other responses (or None)."""
+        response_names = names_of_columns(responses, response_names, "response_names")
         values = None if responses is None else responses_of(responses, self.n_documents)
         return self._with(responses=values, response_names=column_names(values, response_names, "response"))
 
@@ -330,11 +341,9 @@ class Corpus:
 
         Parameters
         ----------
-        vocabulary : sequence of different strings
+        vocabulary : sequence of different strings, or mapping from each word to its place
         """
-        if isinstance(vocabulary, str):
-            raise InputError("vocabulary must be a sequence of strings, not one string")
-        vocabulary = tuple(vocabulary)
+        vocabulary = in_order(vocabulary, "vocabulary")
         if vocabulary == self.vocabulary:
             return self
         index = {word: i for i, word in enumerate(vocabulary)}

@@ -39,7 +39,7 @@ def test_columns_are_kept_as_they_are():
         ({"a": [0, 1, float("inf")]}, "field 'a' of document 2 is infinite"),
         ({"a": ["x", "\ud800", "y"]}, "half of a surrogate pair"),
         ({3: [1, 2, 3]}, "fields must hold strings"),
-        ([1, 2, 3], "fields must be a mapping of names to columns, not list"),
+        ([1, 2, 3], "fields must be a mapping of names to columns or a data frame, not list"),
     ],
 )
 def test_columns_that_are_refused(fields, said):

@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from plugsamp.naming import check_width
 from plugsamp.state import padded
 from plugsamp.system.arena import aligned
 from plugsamp.system.dispatch import load
@@ -95,6 +96,7 @@ class FoldIn:
             A document longer than the counts can hold.
         """
         if tuple(corpus.vocabulary) != self.vocabulary:
+            check_width(corpus.vocabulary, self.vocabulary)
             corpus = corpus.with_vocabulary(self.vocabulary)
         words, offsets = corpus.words, corpus.offsets
         n_unknown = np.array(corpus.n_unknown, dtype=np.int64)

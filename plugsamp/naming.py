@@ -1,0 +1,151 @@
+"""Names as sequences, as mappings from name to place, and as the columns of data frames."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Mapping, Set
+
+import numpy as np
+
+from plugsamp.errors import InputError
+
+
+def in_order(names, argument: str) -> tuple:
+    """Names in the order of their places.
+
+    Parameters
+    ----------
+    names : sequence, or mapping
+        A mapping goes from each name to its place (``CountVectorizer.vocabulary_``), or from each place to
+        its name (``gensim.corpora.Dictionary``); places are the whole numbers from 0.
+    argument : str
+        The name of the argument, for messages.
+
+    Raises
+    ------
+    InputError
+        A set, which has no order; a mapping that leaves places out or uses one twice; a data frame.
+    """
+    if isinstance(names, str | bytes):
+        raise InputError(f"{argument} must be a sequence of strings, not one string")
+    if isinstance(names, Mapping):
+        return _of_mapping(dict(names), argument)
+    if isinstance(names, Set):
+        raise InputError(
+            f"{argument} must be in the order of what it names, and a {type(names).__name__} has no order "
+            "that says so; pass a list"
+        )
+    if (columns := frame_columns(names)) is not None:
+        example = f", such as list(frame.columns) or frame[{columns[0]!r}]" if columns else ""
+        raise InputError(f"{argument} must be a sequence of strings, not a data frame; pass a list{example}")
+    return tuple(names)
+
+
+def _of_mapping(names: dict, argument: str) -> tuple:
+    """The names of a mapping from name to place, or from place to name."""
+    places = list(names.values())
+    if not all(map(_is_place, places)) and all(map(_is_place, names)):
+        names, places = dict(zip(places, names, strict=True)), list(names)
+    if len(names) < len(places) or sorted(filter(_is_place, places)) != list(range(len(places))):
+        raise InputError(
+            f"{argument} is a mapping, which must go from each name to its place, the numbers from 0 to "
+            f"{len(places) - 1} each once; pass a list of names in order otherwise"
+        )
+    return tuple(sorted(names, key=names.__getitem__))
+
+
+def _is_place(value) -> bool:
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool | np.bool_)
+
+
+def frame_columns(values) -> list | None:
+    """The names of the columns of a data frame (pandas, polars, pyarrow), None of anything else."""
+    if isinstance(values, np.ndarray | Mapping) or not hasattr(values, "__getitem__"):
+        return None
+    columns = getattr(values, "column_names", None)
+    if columns is None:
+        columns = getattr(values, "columns", None)
+    shape = getattr(values, "shape", None)
+    if columns is None or callable(columns) or not isinstance(shape, tuple) or len(shape) != 2:
+        return None
+    return list(columns)
+
+
+def names_of_columns(values, given, argument: str):
+    """Names for the columns of `values`: those given, or those of a data frame; None where there are none.
+
+    Columns of a frame that are numbered, not named, have no names.
+
+    Raises
+    ------
+    InputError
+        Some columns have names and some have not, or the names given are the frame's in another order.
+    """
+    columns = frame_columns(values)
+    if columns is None:
+        return given
+    named = [isinstance(name, str) for name in columns]
+    if not any(named):
+        return given
+    if given is not None:
+        given = in_order(given, argument)
+        if list(given) != columns and set(given) == set(columns):
+            raise InputError(
+                f"{argument} has the names of the data frame's columns in another order; leave {argument} "
+                "out to use the columns, or pass frame.to_numpy() for columns in the order of the names"
+            )
+        return given
+    if not all(named):
+        odd = columns[named.index(False)]
+        raise InputError(
+            f"some columns of the data frame are called by text and some are not, such as {odd!r}; "
+            "frame.columns.astype(str) makes text of all"
+        )
+    return tuple(map(str, columns))
+
+
+def columns_of(values) -> Mapping | None:
+    """The columns of a data frame by name, None of anything else."""
+    columns = frame_columns(values)
+    return None if columns is None else {name: values[name] for name in columns}
+
+
+def stacked(values, argument: str):
+    """(values, names): a mapping of names to columns as a table with named columns, all else as it is."""
+    if isinstance(values, Set):
+        raise InputError(
+            f"{argument} must be in order, and a {type(values).__name__} has none; pass an array"
+        )
+    if not isinstance(values, Mapping):
+        return values, None
+    names = in_order(list(values), argument)
+    try:
+        return np.column_stack([np.asarray(values[name]) for name in names]), names
+    except ValueError as error:
+        raise InputError(f"{argument}: the columns cannot be put side by side: {error}") from None
+
+
+def unnamed(vocabulary) -> bool:
+    """Whether words are called w0, w1, ..., as those of counts without names are."""
+    return len(vocabulary) > 0 and all(word == f"w{i}" for i, word in enumerate(vocabulary))
+
+
+def check_width(found, own) -> None:
+    """Refuse counts without names that have another number of words than the model.
+
+    Parameters
+    ----------
+    found, own : sequences of str
+        The vocabularies of the documents and of the model.
+
+    Raises
+    ------
+    InputError
+    """
+    if len(found) != len(own) and unnamed(found) and unnamed(own):
+        raise InputError(
+            f"the documents have {len(found)} columns without names, and the model has {len(own)}: which "
+            "is which cannot be known",
+            in_python="; count them with the same vectorizer (transform, not fit_transform), pass "
+            "vocabulary= when fitting and predicting, or n_words= of a Corpus of tokens",
+        )
