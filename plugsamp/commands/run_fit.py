@@ -6,7 +6,6 @@ import logging
 import platform
 import shutil
 import sys
-import warnings
 from collections.abc import Mapping
 from functools import partial
 from importlib.metadata import version
@@ -23,7 +22,7 @@ from plugsamp.commands import sweeping
 from plugsamp.diagnostics import sparsity, top_words, topic_table
 from plugsamp.diagnostics.agreement import agreement
 from plugsamp.diagnostics.summary import one_line, plain_table, rich_table, topics
-from plugsamp.errors import InputWarning, Interrupted, RunInterrupted
+from plugsamp.errors import Interrupted, RunInterrupted
 from plugsamp.exchange import check_netcdf, write_netcdf
 from plugsamp.exchange.chains import shortened
 from plugsamp.files.storage import StorageError
@@ -40,6 +39,7 @@ from plugsamp.fitting.runfolder import (
 from plugsamp.fitting.second_step import SecondStep
 from plugsamp.fitting.separate import SeparateFit
 from plugsamp.kernels.base import Kernel
+from plugsamp.losses.coding import is_missing
 from plugsamp.losses.none import NoLoss
 from plugsamp.model import Model
 from plugsamp.prediction.evaluation import evaluate
@@ -49,6 +49,7 @@ from plugsamp.references import entries_of, parts_of
 from plugsamp.registry import require
 from plugsamp.regression.weights import check_update
 from plugsamp.report.members import Member, members_of
+from plugsamp.sweeps.possible import responses_of
 from plugsamp.system import dispatch
 
 log = logging.getLogger(__name__)
@@ -121,6 +122,7 @@ def run(settings, chosen: Mapping, model: Model, folder: Path, resumed=None) -> 
         where = next((o for o in ("label", "labels_path", "response") if hasattr(reader, o)), None)
         says = f", or say where the labels are, corpus.{where}=..." if where else ""
         raise ValueError(f"the documents have no labels; choose loss=none{says}")
+    _check_test(settings.metric, model, test)
     result = _fit(settings, chosen, model, train, folder, resumed)
     predictor = result.predictor.with_options(**vars(settings.predict))
     if settings.save_model:
@@ -152,6 +154,18 @@ def run(settings, chosen: Mapping, model: Model, folder: Path, resumed=None) -> 
         for line in outcome(result, trained, tested, metrics):
             log.info("%s", line)
     return metrics
+
+
+def _check_test(name: str, model: Model, test) -> None:
+    """Say before a run of a sweep that what it is to be judged by needs other test documents."""
+    if sweeping.current() is None or model.loss.unsupervised or not name.startswith("test_"):
+        return
+    if test is None or test.responses is None or is_missing(test.responses).all():
+        lacking = "there are none" if test is None else "these have no responses"
+        raise ValueError(
+            f"metric={name} is of test documents, and {lacking}; metric={name.replace('test_', 'train_', 1)} "
+            "is of the training documents"
+        )
 
 
 def _topic_tables(result: Fit | SeparateFit, predictor, train) -> list[dict]:
@@ -201,18 +215,7 @@ def wanted(settings, model: Model) -> Wanted:
     if model.loss.unsupervised:
         return Wanted("none")
     covariates = settings.covariates
-    return Wanted(_responses_of(model.loss), covariates.numeric, covariates.categorical)
-
-
-def _responses_of(loss) -> str:
-    """Whether a loss takes numbers as real responses or as classes: asked of the loss itself."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", InputWarning)
-            task = getattr(loss.code(np.array([1.0, 2.0, 3.0])), "task", None)
-    except (ValueError, TypeError):
-        return "any"
-    return {"real": "real", "count": "real", "binary": "classes", "multiclass": "classes"}.get(task, "any")
+    return Wanted(responses_of(model.loss), covariates.numeric, covariates.categorical)
 
 
 def _fit(settings, chosen, model, train, folder: Path, resumed) -> Fit | SeparateFit:
@@ -312,13 +315,13 @@ def described(train, test) -> str:
 
 def metrics_of(settings, train, result: Fit | SeparateFit, trained, tested) -> dict:
     """What metrics.json holds."""
-    best = tested if tested is not None else trained
-    main = best.main
-    if main is None:  # no responses: how well the topics explain the words
+    if tested is not None and tested.main is not None:
+        main, name = tested.main, f"test_{tested.main_name}"
+    elif trained.main is not None:  # of test documents without responses there is nothing to compare
+        main, name = trained.main, f"train_{trained.main_name}"
+    else:  # no responses: how well the topics explain the words
         main = result.trace[-1]["log_joint_words"] / max(train.n_tokens, 1)
         name = "log_joint_words_per_token"
-    else:
-        name = f"{'test' if tested is not None else 'train'}_{best.main_name}"
     shape, one = {}, isinstance(result, Fit)
     if one:
         shape["kernel"] = repr(result.chain.kernel)

@@ -10,6 +10,7 @@ import contextlib
 import itertools
 import logging
 import os
+import re
 import signal
 import threading
 import time
@@ -25,12 +26,14 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.plugins import Plugins
 from omegaconf import DictConfig, OmegaConf
 
+from plugsamp import hydra_source, registry
 from plugsamp.checkpoint.lock import Lock
 from plugsamp.checkpoint.signals import SIGNALS, Sent
 from plugsamp.errors import Interrupted
 from plugsamp.files.whole import write_json
 from plugsamp.fitting.runfolder import CONFIG, holds_run
 from plugsamp.sweeps import metric as metrics_by_name
+from plugsamp.sweeps.possible import impossible
 from plugsamp.sweeps.status import DONE, KILLED, RUNNING, STATUS, read, status_of
 from plugsamp.sweeps.table import NAME, NOT_STARTED, PLAN, SweepTable, jobs_of
 from plugsamp.system import cores
@@ -217,6 +220,7 @@ class Sweep:
         if self.lenient:
             with contextlib.suppress(Exception):  # whatever is wrong with them, the sweeper will say it
                 self.planned = planned_jobs(list(hydra.overrides.task), hydra.sweeper.get("params"))
+        self._check_metric(config)
         if self.lock is None:
             self._own(folder)
         self.folder = str(folder)
@@ -232,6 +236,31 @@ class Sweep:
                 "the sweep has %s more than once; what has the same seed too is the same run again, no other "
                 "draw (seed=0,1 runs all with two seeds)", twice,
             )  # fmt: skip
+
+    def _check_metric(self, config: DictConfig) -> None:
+        """Refuse a measure that no run of the sweep can have (ValueError)."""
+        why = [impossible(self.metric, loss) for loss in self._losses(config)]
+        if why and all(why):
+            raise ValueError(f"no run of the sweep can have metric={self.metric}: {why[0]}")
+
+    def _losses(self, config: DictConfig) -> list:
+        """The losses of the jobs: objects, or classes where their options may differ; none if not known."""
+        hydra = config.hydra
+        given = [*hydra.overrides.task, *(f"{key}=" for key in hydra.sweeper.get("params") or ())]
+        own = [one for one in given if re.match(r"\+*(loss[.=]|experiment=)", one)]
+        try:
+            if self.planned is None and own:  # what a search will choose
+                return []
+            if self.planned is None or not any(_differ(self.planned, key) for key in own):
+                return [hydra_source.object_of("loss", config.get("loss"))]
+            if not any(re.match(r"\+*(loss|experiment)=", one) for one in own):  # options of one loss differ
+                return [_any_of(hydra_source.object_of("loss", config.get("loss")))]
+            chosen = [[o for o in job if re.match(r"\+*(loss|experiment)=", o)] for job in self.planned]
+            if not all(len(one) == 1 and one[0].startswith("loss=") for one in chosen):
+                return []
+            return [_any_of(registry.resolve("losses", one[0].partition("=")[2])) for one in chosen]
+        except ValueError:  # the jobs, or the sweeper, say so
+            return []
 
     def _own(self, folder: Path) -> None:
         """Take the lock of the sweep's folder, before Hydra or a job writes there.
@@ -407,6 +436,17 @@ def finish(sweep: Sweep) -> tuple[str | None, int]:
     if all(job.mistake for job in failed):  # it would come to the same again
         return said, 2
     return f"{said}; the same command with hydra.sweep.dir={root} does those, and leaves the others alone", 1
+
+
+def _any_of(loss):
+    """A loss for all of its class, whatever their options: the class, where it depends on them."""
+    return type(loss) if isinstance(type(loss).calibrated, property) else loss
+
+
+def _differ(planned: list[tuple[str, ...]], override: str) -> bool:
+    """Whether the jobs differ in the key of an override."""
+    key = override.partition("=")[0]
+    return len({o for job in planned for o in job if o.partition("=")[0] == key}) > 1
 
 
 def _remove_empty(folder: Path) -> None:

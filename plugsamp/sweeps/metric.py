@@ -69,7 +69,7 @@ def objective(metrics: Mapping, name: str) -> float | None:
 
 
 def _target(name: str) -> float | None:
-    return None if name == MAIN or name in OTHERS else TARGETS.get(_kind(_measure(check(name))[1]))
+    return TARGETS.get(kind_of(name))
 
 
 def value(metrics: Mapping, name: str) -> float | None:
@@ -110,6 +110,11 @@ def _kind(measure: str) -> str | None:
         return measure
     kind = measure.partition("_")[0]
     return kind if kind in ("r2", "rmse", "mae") else None
+
+
+def kind_of(name: str) -> str | None:
+    """The measure that a name is of, such as r2 of test_r2_price; None of ``main`` and `OTHERS`."""
+    return None if name == MAIN or name in OTHERS else _kind(_measure(check(name))[1])
 
 
 def _number(found) -> float | None:

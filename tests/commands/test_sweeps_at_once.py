@@ -75,7 +75,7 @@ SEEDED = "hydra.sweeper.sampler.seed=0"
         ("optuna_sweeper", ["hydra/sweeper=optuna"], 1, ["hydra.sweeper.direction=maximize", SEEDED]),
         (
             "optuna_sweeper",
-            ["hydra/sweeper=optuna", "metric=rmse"],
+            ["hydra/sweeper=optuna", "metric=rmse", "loss=gaussian"],
             1,
             ["hydra.sweeper.direction=minimize", SEEDED],
         ),

@@ -1,0 +1,87 @@
+"""Measures that no run of a sweep can have are refused before the first run."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from plugsamp.losses.epsilon_insensitive import EpsilonInsensitive
+from plugsamp.losses.gaussian import Gaussian
+from plugsamp.losses.hinge import Hinge
+from plugsamp.losses.logistic import Logistic
+from plugsamp.losses.none import NoLoss
+from plugsamp.losses.probit import Probit
+from plugsamp.sweeps import metric
+from plugsamp.sweeps.possible import impossible
+
+CLASSES, REAL = (
+    {"accuracy", "f1_micro", "f1_macro", "log_loss"},
+    {"r2", "rmse", "mae", "log_density", "coverage_90"},
+)
+WORDS = {"log_likelihood", "perplexity"}
+
+
+@pytest.mark.parametrize(
+    ("loss", "has"),
+    [
+        (Hinge(), CLASSES - {"log_loss"}),
+        (Logistic(), CLASSES),
+        (Logistic, CLASSES | REAL),  # its options may be any
+        (Probit(), CLASSES),
+        (Gaussian(), REAL),
+        (NoLoss(), WORDS),
+    ],
+)
+def test_what_a_loss_has(loss, has):
+    found = {name for name in (*metric.HIGHER, *metric.TARGETS) if impossible(name, loss) is None}
+    assert found == has
+    assert all(impossible(name, loss) is None for name in (metric.MAIN, *metric.OTHERS))
+
+
+def test_parts_and_outputs():
+    assert impossible("test_r2_price", EpsilonInsensitive()) is None
+    assert "perplexity is of test documents" in impossible("train_perplexity", NoLoss())
+    assert "accuracy is of classes" in impossible("train_accuracy", Gaussian())
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["n_topics=2,3", "metric=log_loss"],
+        ["loss.cost=1,2", "metric=r2"],
+        ["loss=hinge,gaussian", "metric=perplexity"],
+        ["loss=none", "metric=accuracy", "n_topics=2,3"],
+        ["hydra/sweeper=optuna", "hydra.sweeper.n_trials=2", "n_topics=choice(2,3)", "metric=log_loss"],
+    ],
+)
+def test_no_run_can_have_it(arguments, at, sweep, said):
+    if "hydra/sweeper=optuna" in arguments:
+        pytest.importorskip("hydra_plugins.hydra_optuna_sweeper")
+    assert sweep(*arguments) == 2
+    error = said()
+    assert error.startswith("plugsamp fit: no run of the sweep can have metric=") and error.count("\n") == 1
+    assert not (at / "sweep").exists()
+
+
+@pytest.fixture
+def unlabelled(at, sweep):
+    """A sweep whose test documents have no labels."""
+    (at / "new.jsonl").write_text('{"text": "orbit moon rocket"}\n{"text": "soup bread"}\n')
+    rows = [json.loads(line) for line in (at / "d.jsonl").read_text().splitlines()]
+    (at / "d.jsonl").write_text("".join(json.dumps(r | {"split": "train"}) + "\n" for r in rows))
+    options = ["corpus.test_path=new.jsonl", "corpus.split=none", "report=false", "n_topics=2,3"]
+    return lambda *arguments: sweep(*options, *arguments)
+
+
+def test_test_documents_without_labels(at, unlabelled, said, read_csv):
+    assert unlabelled() == 0
+    assert [row["status"] for row in read_csv(at / "sweep/sweep.csv")] == ["done", "done"]
+    metrics = json.loads((at / "sweep/0/metrics.json").read_text())
+    assert metrics["main_name"] == "train_accuracy" and metrics["main"] == metrics["train"]["accuracy"]
+
+
+def test_a_measure_of_test_documents_without_labels(at, unlabelled, said, capsys):
+    assert unlabelled("metric=test_accuracy") == 2
+    assert "these have no responses; metric=train_accuracy is of the training documents" in said()
+    assert not (at / "sweep/0/trace.csv").exists()
