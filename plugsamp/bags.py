@@ -85,7 +85,8 @@ def translated(bag: Counted | Mapped, places: np.ndarray, n_words: int) -> tuple
     ----------
     bag : Counted or Mapped
     places : int array (V,)
-        The place of each word among the `n_words` new ones; -1 of one that is none of them.
+        The place of each word among the `n_words` new ones, which several may share; -1 of one that is none
+        of them.
     n_words : int
     """
     indptr, indices, data = bag.parts()
@@ -95,6 +96,8 @@ def translated(bag: Counted | Mapped, places: np.ndarray, n_words: int) -> tuple
     rows = np.repeat(np.arange(n_documents, dtype=np.int64), np.diff(indptr))
     lost = np.bincount(rows[~known], weights=data[~known], minlength=n_documents).astype(np.int64)
     kept = sp.coo_array((data[known], (rows[known], columns[known])), shape=(n_documents, n_words))
+    if len(np.unique(places[places >= 0])) < np.count_nonzero(places >= 0):
+        kept.sum_duplicates()
     *parts, _ = canonical(kept)
     return Counted(*parts), lost
 

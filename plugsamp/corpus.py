@@ -24,7 +24,7 @@ from plugsamp.checks import (
 )
 from plugsamp.counts import LIMIT, canonical, check_pointers
 from plugsamp.errors import InputError
-from plugsamp.naming import in_order, names_of_columns, stacked
+from plugsamp.naming import in_order, names_of_columns, places_in, stacked
 from plugsamp.sizes import check_claim
 from plugsamp.system import memory
 
@@ -337,7 +337,7 @@ class Corpus:
         """The same documents in the words of another vocabulary.
 
         Tokens whose word it does not have are left out and counted in `n_unknown`; a document that
-        loses all its tokens stays, empty.
+        loses all its tokens stays, empty. Words are compared in one Unicode form.
 
         Parameters
         ----------
@@ -346,9 +346,7 @@ class Corpus:
         vocabulary = in_order(vocabulary, "vocabulary")
         if vocabulary == self.vocabulary:
             return self
-        index = {word: i for i, word in enumerate(vocabulary)}
-        places = np.array([index.get(word, -1) for word in self.vocabulary], dtype=np.int64)
-        bag, lost = translated(self._bag, places, len(vocabulary))
+        bag, lost = translated(self._bag, places_in(vocabulary, self.vocabulary), len(vocabulary))
         return self._like(bag, slice(None), vocabulary, self.n_unknown + lost)
 
     def with_covariates(self, covariates, names) -> Corpus:

@@ -3,11 +3,31 @@
 from __future__ import annotations
 
 import numbers
+import unicodedata
 from collections.abc import Mapping, Set
 
 import numpy as np
 
 from plugsamp.errors import InputError
+
+
+def normal(text: str) -> str:
+    """The text in Unicode's composed form (NFC), in which equal characters are equal."""
+    return text if text.isascii() else unicodedata.normalize("NFC", text)
+
+
+def places_in(vocabulary, words) -> np.ndarray:
+    """The place of each word in a vocabulary, int64, -1 where it has none.
+
+    Words are the same in either Unicode form; a word with a place of its own has that one.
+    """
+    index = {word: i for i, word in enumerate(vocabulary)}
+    if "".join(words).isascii():
+        return np.array([index.get(word, -1) for word in words], dtype=np.int64)
+    for i, word in enumerate(vocabulary):
+        index.setdefault(normal(word), i)
+    found = [index[word] if word in index else index.get(normal(word), -1) for word in words]
+    return np.array(found, dtype=np.int64)
 
 
 def in_order(names, argument: str) -> tuple:

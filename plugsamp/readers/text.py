@@ -12,14 +12,11 @@ from typing import ClassVar
 import numpy as np
 import scipy.sparse as sp
 
+from plugsamp.checks import listed
 from plugsamp.errors import InputError, InputWarning
+from plugsamp.naming import normal
+from plugsamp.readers.words import INVISIBLE, PATTERNS, analyzer, stop_parts, undivided
 from plugsamp.sizes import share_of
-
-#: Patterns with a name. Letters are those of any alphabet.
-PATTERNS = {"letters": r"[^\W\d_]{2,}", "blanks": r"\S+"}
-
-#: Not blanks, so that "goal\u200bball" is one word, though a reader of the text sees two.
-INVISIBLE = re.compile("[\u200b\u2060\ufeff]")
 
 #: What lowercase letter tokens of clitics leave behind; the list of scikit-learn has "couldnt", not "couldn".
 CLITICS = frozenset(
@@ -32,16 +29,19 @@ CLITICS = frozenset(
 class TextOptions:
     """How text becomes words; the options of every reader that takes text.
 
+    Text is read in Unicode's composed form (NFC), and soft hyphens are left out.
+
     Parameters
     ----------
     lowercase : bool
         Words in lower case, so that Word and word are one.
     pattern : str
-        ``"letters"`` (runs of two letters or more), ``"blanks"`` (whatever stands between blanks,
-        nothing dropped), or a regular expression for a token.
+        ``"letters"`` (runs of two letters or more of any alphabet, each with its marks), ``"blanks"``
+        (whatever stands between blanks, nothing dropped), or a regular expression for a token.
     stop_words : str
         ``"english"`` (scikit-learn's list, and the halves of ``don't`` and the like), ``"none"``, or a
-        file with a word a line. Token lists and counts are taken as they are.
+        file with a word a line. They are divided by the pattern as the text is, and matched in any case.
+        Token lists and counts are taken as they are.
     min_df : float
         A word must be in so many training documents or more: below 1 a share of them, else a number.
     max_df : float
@@ -85,22 +85,30 @@ class TextOptions:
     def _pattern(self) -> str:
         return PATTERNS.get(self.pattern, self.pattern)
 
-    def stop_list(self) -> list[str] | None:
-        """The stop words, as they look after lower-casing."""
+    def stop_set(self) -> frozenset[str]:
+        """The stop words in lower case, divided as the pattern divides a text."""
         if self.stop_words == "none":
-            return None
+            return frozenset()
         if self.stop_words == "english":
             from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
-            return sorted(ENGLISH_STOP_WORDS | CLITICS)
+            return stop_parts(ENGLISH_STOP_WORDS | CLITICS, self.pattern)[0]
         if not Path(self.stop_words).is_file():
             raise InputError(
                 f"stop_words must be english, none or a file, and there is no file {self.stop_words!r}"
             )
         from plugsamp.readers.files import read_lines
 
-        words = {w.strip() for w in read_lines(self.stop_words)} - {""}
-        return sorted({w.lower() for w in words} if self.lowercase else words)
+        words = sorted({w.strip() for w in read_lines(self.stop_words)} - {""})
+        parts, divided = stop_parts(words, self.pattern)
+        if divided:
+            warnings.warn(
+                f"{self.stop_words}: pattern={self.pattern} divides {len(divided)} stop words, and each "
+                f"part is left out of the texts: {listed([repr(w) for w in divided], 5)}",
+                InputWarning,
+                stacklevel=4,
+            )
+        return parts
 
     def count(self, kind: str, contents: Sequence) -> tuple[sp.csr_array, list[str]]:
         """Count every word of some documents.
@@ -121,33 +129,38 @@ class TextOptions:
 
         if kind == "counts":
             vectorizer = DictVectorizer(dtype=np.int64)
-            return sp.csr_array(vectorizer.fit_transform(contents)), list(vectorizer.get_feature_names_out())
+            counts = vectorizer.fit_transform(map(_composed, contents))
+            return sp.csr_array(counts), list(vectorizer.get_feature_names_out())
         if kind == "tokens":
-            vectorizer = CountVectorizer(analyzer=_as_it_is, dtype=np.int64)
+            words = _tokens
         else:
-            hidden = sum(bool(INVISIBLE.search(text)) for text in contents)
-            if hidden:
-                warnings.warn(
-                    f"{hidden} documents hold invisible characters (zero-width spaces), which are not blanks",
-                    InputWarning,
-                    stacklevel=2,
-                )
-            vectorizer = CountVectorizer(
-                lowercase=self.lowercase,
-                token_pattern=self._pattern,
-                stop_words=self.stop_list(),
-                dtype=np.int64,
-            )
-        with warnings.catch_warnings():
-            # Stop words that the pattern would split, and a custom analyzer: nothing a user can act on.
-            warnings.simplefilter("ignore", UserWarning)
-            try:
-                X = vectorizer.fit_transform(contents)
-            except ValueError as error:
-                if "empty vocabulary" not in str(error):
-                    raise
-                return sp.csr_array((len(contents), 0), dtype=np.int64), []
+            self._warn_of_texts(contents)
+            words = analyzer(self.pattern, self.lowercase, self.stop_set())
+        vectorizer = CountVectorizer(analyzer=words, dtype=np.int64)
+        try:
+            X = vectorizer.fit_transform(contents)
+        except ValueError as error:
+            if "empty vocabulary" not in str(error):
+                raise
+            return sp.csr_array((len(contents), 0), dtype=np.int64), []
         return sp.csr_array(X), list(vectorizer.get_feature_names_out())
+
+    def _warn_of_texts(self, texts: Sequence[str]) -> None:
+        hidden = sum(bool(INVISIBLE.search(text)) for text in texts)
+        if hidden:
+            warnings.warn(
+                f"{hidden} documents hold invisible characters (zero-width spaces), which are not blanks",
+                InputWarning,
+                stacklevel=3,
+            )
+        if self.pattern in PATTERNS and undivided(texts):
+            warnings.warn(
+                "the texts have few blanks between words, as Chinese, Japanese and Thai are written, so that "
+                "whole sentences become words; divide them by a program for the language, and read lists of "
+                "words (corpus=jsonl, whose option tokens names the field)",
+                InputWarning,
+                stacklevel=3,
+            )
 
     def choose(self, X: sp.csr_array) -> np.ndarray:
         """The columns of the training counts (D, V) that the limits leave, ascending."""
@@ -167,5 +180,16 @@ class TextOptions:
         return keep
 
 
-def _as_it_is(tokens):
-    return tokens
+def _tokens(tokens: Sequence[str]) -> list[str]:
+    """Tokens as they are, but for the Unicode form."""
+    return list(map(normal, tokens))
+
+
+def _composed(counts: dict[str, int]) -> dict[str, int]:
+    """Counts by word, in one Unicode form."""
+    if "".join(counts).isascii():
+        return counts
+    found: dict[str, int] = {}
+    for word, count in counts.items():
+        found[normal(word)] = found.get(normal(word), 0) + count
+    return found

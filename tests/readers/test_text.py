@@ -94,7 +94,7 @@ def test_bad_options(options, message):
 
 def test_no_such_stop_word_file():
     with pytest.raises(InputError, match="english, none or a file"):
-        TextOptions(stop_words="french").stop_list()
+        TextOptions(stop_words="french").stop_set()
 
 
 def test_a_document_frequency_counts_documents_not_occurrences():

@@ -1,0 +1,158 @@
+"""Words of other alphabets and of other Unicode forms, stop words in them, and texts without blanks."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+import warnings
+
+import pytest
+
+import plugsamp as ps
+from plugsamp import readers
+from plugsamp.errors import InputWarning
+from plugsamp.readers.text import TextOptions
+
+#: One text a script, and its words.
+SCRIPTS = {
+    "Hindi": ("पुस्तक हिन्दी, खिलाड़ी मैच!", ["पुस्तक", "हिन्दी", "खिलाड़ी", "मैच"]),
+    "Tamil": ("தமிழ் புத்தகம் விளையாட்டு", ["தமிழ்", "புத்தகம்", "விளையாட்டு"]),
+    "Thai, with blanks": ("ภาษาไทย น้ำ รู้จัก", ["ภาษาไทย", "น้ำ", "รู้จัก"]),
+    "Arabic with points": ("كَتَبَ الوَلَدُ", ["كَتَبَ", "الوَلَدُ"]),
+    "Hebrew with points": ("שָׁלוֹם עֲלֵיכֶם", ["שָׁלוֹם", "עֲלֵיכֶם"]),
+    "Persian with joiners": ("می\u200cخواهم کتاب", ["می\u200cخواهم", "کتاب"]),
+    "German": ("Müller Käse Größe", ["müller", "käse", "größe"]),
+    "Turkish": ("İstanbul İzmir Iğdır", ["istanbul", "izmir", "iğdır"]),
+    "Vietnamese": ("Tiếng Việt", ["tiếng", "việt"]),
+    "letters that do not compose": ("m̃b x̌y", ["m̃b", "x̌y"]),
+}
+
+
+def tokens(text, **options):
+    options = {"min_df": 1, "stop_words": "none", **options}
+    words = TextOptions(**options).count("text", [text])[1]
+    return sorted(words)
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+def test_a_letter_and_its_marks_are_one(script, form):
+    text, words = SCRIPTS[script]
+    assert tokens(unicodedata.normalize(form, text)) == sorted(unicodedata.normalize("NFC", w) for w in words)
+
+
+def test_letters_are_counted_without_their_marks():
+    assert tokens("é e\u0301 ó x ab") == ["ab"]
+    assert tokens("दो की मैच") == ["मैच"]
+    assert tokens("a\u0301b \u0301\u0301 1\u0301 _\u0301") == ["áb"]
+
+
+def test_soft_hyphens_and_word_joiners_do_not_divide():
+    assert tokens("Donau\u00addampf\u00adschiff no\u2060where \ufeffbom") == [
+        "bom",
+        "donaudampfschiff",
+        "nowhere",
+    ]
+    assert tokens("Donau\u00addampf", pattern="blanks") == ["donaudampf"]
+    assert tokens("cafe\u00ad\u0301") == ["café"]
+
+
+def test_a_pattern_of_ones_own_sees_composed_text():
+    assert tokens("Mu\u0308ller", pattern="[a-zü]+") == ["müller"]
+    assert tokens("Mu\u0308ller", pattern="blanks", lowercase=False) == ["Müller"]
+
+
+def test_lists_and_counts_of_words_are_composed():
+    words = ["über", "u\u0308ber"]
+    assert TextOptions(min_df=1).count("tokens", [words])[1] == ["über"]
+    X, found = TextOptions(min_df=1).count("counts", [{words[0]: 2, words[1]: 3, "a": 1}, {"a": 1}])
+    assert found == ["a", "über"] and X.toarray().tolist() == [[1, 5], [1, 0]]
+
+
+def test_a_model_knows_words_in_either_form():
+    composed = ps.Corpus.from_counts([[1, 2, 3]], vocabulary=["café", "über", "ball"])
+    names = [unicodedata.normalize("NFD", w) for w in composed.vocabulary]
+    decomposed = ps.Corpus.from_counts([[1, 2, 3]], vocabulary=names)
+    for one, other in ((composed, decomposed), (decomposed, composed)):
+        changed = one.with_vocabulary(other.vocabulary[::-1])
+        assert changed.counts().toarray().tolist() == [[3, 2, 1]] and changed.n_unknown[0] == 0
+    both = ps.Corpus.from_counts([[1, 2]], vocabulary=["café", names[0]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert both.with_vocabulary(["café"]).counts().toarray().tolist() == [[3]]
+    assert both.with_vocabulary(both.vocabulary[::-1]).counts().toarray().tolist() == [[2, 1]]
+
+
+def test_a_model_of_composed_texts_reads_decomposed_ones(tmp_path):
+    rows = [("Müller Käse Größe", "a"), ("Häuser Bäume Flüsse", "b")] * 8
+    for form in ("NFC", "NFD"):
+        lines = [f"{unicodedata.normalize(form, t)},{label}" for t, label in rows]
+        (tmp_path / f"{form}.csv").write_text("\n".join(["text,label", *lines]), encoding="utf-8")
+    train = readers.Table(path=str(tmp_path / "NFC.csv")).read().train
+    other = readers.Table(path=str(tmp_path / "NFD.csv")).read(vocabulary=train.vocabulary).train
+    assert other.vocabulary == train.vocabulary and not other.n_unknown.any()
+    assert other.digest() == train.digest()
+
+
+# -- stop words ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def stop_file(tmp_path):
+    path = tmp_path / "stop.txt"
+
+    def write(text):
+        path.write_text(text, encoding="utf-8")
+        return str(path)
+
+    return write
+
+
+def test_stop_words_are_divided_as_the_pattern_divides_them(stop_file):
+    file = stop_file("don't\nc'est\nnew york\nthe\n")
+    with pytest.warns(InputWarning, match="divides 3 stop words.*\"don't\", 'new york'"):
+        assert tokens("I don't know New York, c'est the moon", stop_words=file) == ["know", "moon"]
+    with pytest.warns(InputWarning, match="divides 1 stop words.*'new york'$"):
+        found = tokens("I don't know new york c'est the moon", stop_words=file, pattern="blanks")
+    assert found == ["i", "know", "moon"]
+
+
+def test_stop_words_are_matched_in_any_case_and_form(stop_file):
+    file = stop_file("The\nU\u0308BER\nİstanbul\n")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for lowercase in (True, False):
+            text = "THE The the über Über u\u0308ber İstanbul istanbul Moon"
+            assert [w.lower() for w in tokens(text, stop_words=file, lowercase=lowercase)] == ["moon"]
+    assert tokens("The the THE Moon", stop_words="english", lowercase=False) == ["Moon"]
+
+
+# -- texts without blanks ------------------------------------------------------------------------------------
+
+UNDIVIDED = {
+    "Chinese": "火箭发射到月球轨道上运行良好。面包和黄油以及汤都很好吃。",
+    "Japanese": "ロケットは月の軌道に打ち上げられました。パンとバターとスープはおいしいです。",
+    "Thai": "จรวดถูกส่งขึ้นสู่วงโคจรของดวงจันทร์เมื่อวานนี้ ขนมปังและเนยกับซุปอร่อยมาก",
+}
+DIVIDED = {
+    "Chinese": "火箭 发射 到 月球 轨道 上 运行 良好 。",
+    "Thai": "จรวด ถูก ส่ง ขึ้น สู่ วงโคจร ของ ดวงจันทร์ เมื่อวาน นี้",
+    "English": "a 火箭 is a rocket, as everybody knows who has been to China",
+    "Korean": "로켓은 달 궤도에 발사되었습니다 빵과 버터와 수프는 맛있습니다",
+}
+
+
+@pytest.mark.parametrize("language", UNDIVIDED)
+def test_texts_without_blanks_are_told_of(language, tmp_path):
+    path = tmp_path / "texts.jsonl"
+    path.write_text("".join(json.dumps({"text": UNDIVIDED[language]}) + "\n" for _ in range(3)))
+    with pytest.warns(InputWarning, match="whole sentences become words; .* option tokens names the field"):
+        readers.JsonLines(path=str(path)).read()
+
+
+@pytest.mark.parametrize("language", DIVIDED)
+def test_texts_with_blanks_are_not(language):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tokens(DIVIDED[language])
+        tokens(UNDIVIDED["Chinese"], pattern=r"[^\W\d_]")
