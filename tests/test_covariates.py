@@ -11,7 +11,7 @@ from sklearn.feature_extraction.text import TfidfTransformer
 
 import plugsamp as ps
 from plugsamp.covariates.encoder import DENSE_LIMIT, Encoder
-from plugsamp.errors import InputError
+from plugsamp.errors import InputError, InputWarning
 
 
 def corpus(n=40, seed=0, **fields):
@@ -336,3 +336,14 @@ def test_two_steps_with_sparse_covariates():
     )  # fmt: skip
     prediction = result.predictor.predict(full_corpus(30, seed=9))
     assert (prediction.labels == full_corpus(30, seed=9).responses).mean() > 0.7
+
+
+def test_covariates_that_no_model_uses_are_said():
+    corpus = ps.Corpus.from_counts(np.ones((4, 3), int), fields={"year": [1.0, 2.0, 3.0, 4.0]})
+    with pytest.warns(InputWarning, match="so they play no part: year$"):
+        found = ps.fit(corpus, ps.Model(2), sweeps=2, covariates=ps.Covariates(numeric=["year"]))
+    assert found.predictor.encoder is None
+    with pytest.raises(InputError, match="'yaer'"):
+        ps.fit(corpus, ps.Model(2), sweeps=2, covariates=ps.Covariates(numeric=["yaer"]))
+    with pytest.warns(InputWarning, match="so they play no part: year$"):
+        ps.fit(corpus.with_covariates(np.ones((4, 1)), ["year"]), ps.Model(2), sweeps=2, chains=2)

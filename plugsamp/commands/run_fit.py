@@ -212,10 +212,9 @@ def tables_of(result: Fit | SeparateFit, predictor, n_words: int) -> list[tuple[
 
 def wanted(settings, model: Model) -> Wanted:
     """What the reader should know of the model."""
-    if model.loss.unsupervised:
-        return Wanted("none")
     covariates = settings.covariates
-    return Wanted(responses_of(model.loss), covariates.numeric, covariates.categorical)
+    responses = "none" if model.loss.unsupervised else responses_of(model.loss)
+    return Wanted(responses, covariates.numeric, covariates.categorical)
 
 
 def _fit(settings, chosen, model, train, folder: Path, resumed) -> Fit | SeparateFit:

@@ -45,7 +45,7 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def _validated(self, X, reset: bool):
         """X as numbers, its shape and names checked; CSR where it is sparse."""
         name = type(self).__name__
-        if isinstance(X, str) or (isinstance(X, list) and X and isinstance(X[0], str)):
+        if _holds_text(X):
             raise ValueError(
                 f"{name} takes counts of words, and X holds text; "
                 "make_pipeline(CountVectorizer(), ...) counts the words of texts"
@@ -203,7 +203,7 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self.n_iter_ = self.n_sweeps_ = result.n_sweeps
         members = getattr(result.predictor, "members", [result.predictor])
         self.components_ = members[0].phi if len(members) == 1 else np.stack([m.phi for m in members])
-        self._n_features_out = self.n_topics
+        self._n_features_out = self.n_topics * len(members)  # models of their own stand side by side
         return self
 
     @contextmanager
@@ -232,7 +232,7 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             options["n_jobs"] = jobs
         with warnings.catch_warnings():
             # a first fit is no place to speak of documents that scikit-learn's splits have left empty
-            warnings.filterwarnings("ignore", "the corpus has responses", InputWarning)
+            warnings.filterwarnings("ignore", "the corpus has (responses|covariates)", InputWarning)
             return fit(corpus, model, kernel, burn_in=self.burn_in, thin=self.thin, **options)
 
     def _where(self):
@@ -288,3 +288,36 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         tags.input_tags.positive_only = self.covariate_columns is None
         tags.non_deterministic = False
         return tags
+
+
+def dense(y):
+    """Responses as an array, where they are a sparse matrix."""
+    return y.toarray() if sp.issparse(y) else y
+
+
+def _holds_text(X) -> bool:
+    """Whether X holds texts, and no numbers written as text, in a list, a series, an array or a frame."""
+    if isinstance(X, str | bytes):
+        return True
+    if isinstance(X, list | tuple):
+        first = X[0] if X else None
+        first = first[0] if isinstance(first, list | tuple) and first else first
+        return (isinstance(first, np.ndarray) and _holds_text(first)) or _is_text(first)
+    dtypes = list(X.dtypes) if hasattr(X, "columns") and hasattr(X, "dtypes") else [getattr(X, "dtype", None)]
+    if sp.issparse(X) or all(getattr(dtype, "kind", "f") in "biufcmM" for dtype in dtypes):
+        return False
+    try:
+        head = np.asarray(X[:20], dtype=object).ravel().tolist()
+    except (TypeError, ValueError, KeyError, IndexError):
+        return False
+    return any(map(_is_text, head))
+
+
+def _is_text(value) -> bool:
+    if not isinstance(value, str):
+        return False
+    try:
+        float(value)
+    except ValueError:
+        return True
+    return False

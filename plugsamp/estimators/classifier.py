@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
@@ -9,8 +11,9 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from plugsamp.checks import without_na
-from plugsamp.estimators.base import TopicEstimator
+from plugsamp.checks import listed, without_na
+from plugsamp.errors import InputWarning
+from plugsamp.estimators.base import TopicEstimator, dense
 from plugsamp.losses.base import Loss
 from plugsamp.losses.coding import is_missing
 from plugsamp.registry import resolve
@@ -169,7 +172,8 @@ class SupervisedTopicClassifier(ClassifierMixin, TopicEstimator):
         X : array or sparse matrix (n_documents, n_features)
             Counts of words, and covariates where `covariate_columns` names some.
         y : array (n_documents,) or 0/1 array (n_documents, n_labels)
-            Classes or labels; None and NaN are missing.
+            Classes or labels; None and NaN are missing. Labels may be a sparse matrix. With
+            multiclass="ovr" a label that all documents have alike, as in a fold, is predicted so.
         sample_weight : array (n_documents,), optional
             How much the response of each document counts.
         """
@@ -184,7 +188,7 @@ class SupervisedTopicClassifier(ClassifierMixin, TopicEstimator):
         """The responses of the corpus; sets `classes_`."""
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        values = without_na(y)
+        values = without_na(dense(y))
         self._several = values.ndim == 2 and values.shape[1] > 1
         if not self._several:
             values = column_or_1d(values, dtype=None, warn=True)
@@ -195,9 +199,10 @@ class SupervisedTopicClassifier(ClassifierMixin, TopicEstimator):
         if not len(observed):
             raise ValueError("y has no label: all are missing")
         check_classification_targets(observed)
+        self._constant = {}
         if self._several:
             self.classes_ = np.arange(values.shape[1])
-            return values
+            return self._varying(values) if self.multiclass == "ovr" else values
         self.classes_ = np.unique(observed)
         if len(self.classes_) < 2:
             raise ValueError(
@@ -206,9 +211,38 @@ class SupervisedTopicClassifier(ClassifierMixin, TopicEstimator):
             )
         return values
 
+    def _varying(self, values) -> np.ndarray:
+        """The labels that have a model of their own; `_constant` keeps those that are the same everywhere."""
+        for label, column in enumerate(values.T):
+            known = {v for v, missing in zip(column.tolist(), is_missing(column), strict=True) if not missing}
+            if len(known) == 1 and known <= {0, 1}:
+                self._constant[label] = int(known.pop())
+        if len(self._constant) == values.shape[1]:
+            raise ValueError("y has the same labels in all documents, so there is nothing to learn")
+        if self._constant:
+            which = listed(list(map(str, self._constant)), 5)
+            warnings.warn(
+                f"labels that are the same in all documents are predicted so: {which}",
+                InputWarning,
+                stacklevel=4,
+            )
+        return np.delete(values, list(self._constant), axis=1)
+
+    def _with_constant(self, columns: np.ndarray, value) -> np.ndarray:
+        """Columns of all labels, where those of `_constant` have ``value(0)`` or ``value(1)``."""
+        if not self._constant:
+            return columns
+        found = np.empty((len(columns), len(self.classes_)), columns.dtype)
+        others = np.delete(self.classes_, list(self._constant))
+        columns = columns.reshape(len(columns), -1)
+        found[:, others] = columns[:, -1:] if len(others) == 1 else columns  # one label alone: its 0 and 1
+        for label, constant in self._constant.items():
+            found[:, label] = value(constant)
+        return found
+
     def _labels(self, prediction) -> np.ndarray:
         if self._several:
-            return np.asarray(prediction.labels).astype(int)
+            return self._with_constant(np.asarray(prediction.labels).astype(int), int)
         return np.array(np.asarray(prediction.labels).tolist(), dtype=self.classes_.dtype)
 
     def predict(self, X) -> np.ndarray:
@@ -231,7 +265,7 @@ class SupervisedTopicClassifier(ClassifierMixin, TopicEstimator):
         ValueError
             No document is left.
         """
-        y = without_na(y)
+        y = without_na(dense(y))
         missing = is_missing(y)
         rows = np.flatnonzero(~(missing.any(axis=1) if missing.ndim == 2 else missing))
         if len(rows) < len(y):
@@ -257,9 +291,14 @@ class SupervisedTopicClassifier(ClassifierMixin, TopicEstimator):
         """
         prediction = self._predicted(X)
         p, f = prediction.probabilities, prediction.f
+        if p is None and self._several:
+            if len(self.classes_) - len(self._constant) == 1 and f.shape[1] == 2:
+                f = f[:, 1:] - f[:, :1]  # a model of the label, and one of its absence
+            return self._with_constant(f, lambda label: 2.0 * label - 1.0)
         if p is None:
             return f[:, 0] if f.shape[1] == 1 else self._two_sided(f)
         if self._several:
+            p = self._with_constant(p, float)
             return _log(p) - _log(1.0 - p)
         log_p = _log(p)
         return log_p[:, 1] - log_p[:, 0] if len(self.classes_) == 2 else log_p
@@ -277,7 +316,8 @@ class SupervisedTopicClassifier(ClassifierMixin, TopicEstimator):
         Those of the model's likelihood, averaged over kept draws of the weights; with `class_weight` or
         weights of documents, or a cost other than 1, they are scores that sum to 1 and no more.
         """
-        return self._predicted(X).probabilities
+        probabilities = self._predicted(X).probabilities
+        return self._with_constant(probabilities, float) if self._several else probabilities
 
     @available_if(_has_probabilities)
     def predict_log_proba(self, X) -> np.ndarray:

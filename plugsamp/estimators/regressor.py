@@ -8,7 +8,7 @@ from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_consistent_length
 
 from plugsamp.checks import without_na
-from plugsamp.estimators.base import TopicEstimator
+from plugsamp.estimators.base import TopicEstimator, dense
 from plugsamp.losses.coding import is_missing
 from plugsamp.losses.gaussian import Gaussian
 
@@ -141,9 +141,10 @@ class SupervisedTopicRegressor(RegressorMixin, TopicEstimator):
         """
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        y = without_na(y)
+        y = without_na(dense(y))
         if y.dtype.kind == "c":
             raise ValueError("Complex data not supported: responses are real numbers")
+        _refuse_times(y)
         if y.dtype.kind not in "biuf":
             y = y.astype(float)  # None is NaN; text is refused
         if np.isinf(y.astype(float)).any():
@@ -176,7 +177,7 @@ class SupervisedTopicRegressor(RegressorMixin, TopicEstimator):
         ValueError
             None is left.
         """
-        y = without_na(y)
+        y = without_na(dense(y))
         missing = is_missing(y)
         if not missing.any():
             return super().score(X, y, sample_weight)
@@ -209,3 +210,19 @@ class SupervisedTopicRegressor(RegressorMixin, TopicEstimator):
         tags.target_tags.single_output = True
         tags.regressor_tags.poor_score = True
         return tags
+
+
+def _refuse_times(y) -> None:
+    """Refuse dates and durations, which NumPy would make numbers of in whatever unit they are in."""
+    if y.dtype.kind in "mM":
+        bad = y.ravel()[:1]
+    elif y.dtype.kind == "O":
+        known = [v for v in y.ravel().tolist() if v is not None]
+        bad = [v for v in known if not isinstance(v, str) and not hasattr(v, "__float__")][:1]
+    else:
+        return
+    if len(bad):
+        raise ValueError(
+            f"responses are real numbers, and y holds {bad[0]!r}; make numbers of dates and durations first, "
+            "such as days since a day"
+        )

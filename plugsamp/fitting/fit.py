@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -14,10 +15,11 @@ from plugsamp.checkpoint.identity import run_identity
 from plugsamp.checkpoint.memory import Memory
 from plugsamp.checkpoint.options import Checkpoints
 from plugsamp.checkpoint.snapshot import kernel_again
-from plugsamp.checks import flag, n_jobs_of, whole
+from plugsamp.checks import flag, listed, n_jobs_of, whole
 from plugsamp.corpus import Corpus
 from plugsamp.covariates.encoder import Encoder
 from plugsamp.covariates.options import Covariates
+from plugsamp.errors import InputWarning
 from plugsamp.fitting.running import Run
 from plugsamp.fitting.second_step import SecondStep
 from plugsamp.fitting.separate import SeparateFit, fit_separately
@@ -200,17 +202,7 @@ def fit(
         model = Model(50, loss="none" if corpus.responses is None else "hinge")
     if not isinstance(covariates, Covariates | Encoder | None):
         raise TypeError(f"covariates must be a Covariates, not {type(covariates).__name__}")
-    encoder = covariates
-    if isinstance(covariates, Covariates):
-        # without responses they play no part
-        used = bool(covariates) and not model.loss.unsupervised
-        encoder = covariates.fit(corpus) if used else None
-        there = set(encoder.names).intersection(corpus.covariate_names or ()) if encoder is not None else ()
-        if there:
-            raise ValueError(
-                f"the corpus has a covariate {min(there)!r} already, and covariates ask for a column of that "
-                "name; rename one"
-            )
+    encoder = _encoder(covariates, corpus, model)
     check_scheme(supervised, multiclass, chains)
     if init is None or isinstance(init, str):
         init = Start("random" if init is None else init)
@@ -290,6 +282,29 @@ def fit(
         return Fit(
             chain, predictor, run.trace, run.seconds, run.started, first_kept, list(run.kept), told
         )  # fmt: skip
+
+
+def _encoder(covariates, corpus: Corpus, model: Model) -> Encoder | None:
+    """What makes the covariates; None, with a warning, where no part of the model uses them."""
+    encoder = covariates
+    if isinstance(covariates, Covariates):  # unknown columns are refused, whatever the loss
+        encoder = covariates.fit(corpus) if covariates else None
+    if model.loss.unsupervised and (encoder is not None or corpus.covariates is not None):
+        names = corpus.covariate_names if encoder is None else encoder.names
+        warnings.warn(
+            "the corpus has covariates and the model no responses (loss none), so they play no part: "
+            f"{listed(names, 5)}",
+            InputWarning,
+            stacklevel=3,
+        )
+        return None
+    there = set(encoder.names).intersection(corpus.covariate_names or ()) if encoder is not None else ()
+    if isinstance(covariates, Covariates) and there:
+        raise ValueError(
+            f"the corpus has a covariate {min(there)!r} already, and covariates ask for a column of that "
+            "name; rename one"
+        )
+    return encoder
 
 
 def _take_up(run: Run, saved, sweeps: int, kept: frozenset[int], observers) -> None:

@@ -18,7 +18,7 @@ from plugsamp.checkpoint.signals import Stop
 from plugsamp.corpus import Corpus
 from plugsamp.diagnostics import topic_table
 from plugsamp.diagnostics.summary import one_line
-from plugsamp.errors import ApproximationWarning
+from plugsamp.errors import ApproximationWarning, InputWarning
 from plugsamp.fitting.parallel import in_parallel
 from plugsamp.prediction.ensembles import CHAINS, Ensemble, Task, tasks
 from plugsamp.prediction.inference import Predictor
@@ -219,6 +219,7 @@ def _fit_member(corpus, model, seed, options) -> _Member:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ApproximationWarning)  # said once for all tasks, by the caller
+        warnings.filterwarnings("ignore", "the corpus has covariates", InputWarning)
         result = fit(corpus, model, seed=seed, **options)
     predictor, totals = result.predictor, result.chain.counts.topic_totals
     checkpoint = options.get("checkpoint")
