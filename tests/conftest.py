@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from .chance import Chance
+
 ROOT = Path(__file__).resolve().parents[1]
 
 # The suite tests what is installed. The repository's own folder holds the sources without their compiled
@@ -31,6 +33,12 @@ def pytest_configure():
         raise pytest.UsageError(
             "plugsamp is not installed for this Python; install it first: pip install '.[test]'"
         )
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if "chance" in getattr(item, "fixturenames", ()):
+            item.add_marker("statistical")
 
 
 def pytest_report_header():
@@ -54,6 +62,12 @@ def shared() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no folder {folder}; set PLUGSAMP_SHARED to run this test")
     return folder
+
+
+@pytest.fixture
+def chance(request) -> Chance:
+    """The judge of p-values: see `Chance`."""
+    return Chance(request.node.nodeid)
 
 
 @pytest.fixture

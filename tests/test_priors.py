@@ -15,7 +15,9 @@ from plugsamp.random.draws import Purpose, stream
 from plugsamp.registry import resolve
 from plugsamp.regression.design import Design
 from plugsamp.regression.weights import update_outputs
-from plugsamp.testing.statistics import compare_two
+from plugsamp.testing.statistics import compare_means
+
+from .chance import smallest
 
 
 def local_cdf(rate):
@@ -40,29 +42,33 @@ RATES = (1e-300, 1e-24, 1e-6, 0.01, 0.3, 0.999, 1.0, 1.7, 12.0, 1e4, 1e12, 1e299
 
 
 @pytest.mark.parametrize("rate", RATES)
-def test_local_draws_have_their_distribution(rate):
-    drawn = draw_local(np.full(20_000, rate), np.random.default_rng(1))
-    if rate < 1e10:
-        p = stats.kstest(np.log1p(drawn), local_cdf(rate)).pvalue
-    else:  # exponential, but for a share of 1/rate
-        p = stats.kstest(drawn * rate, stats.expon.cdf).pvalue
-    assert p > 1e-3
+def test_local_draws_have_their_distribution(rate, chance):
+    def p_value(seed, scale):
+        drawn = draw_local(np.full(20_000 * scale, rate), np.random.default_rng([1, seed]))
+        if rate < 1e10:
+            return stats.kstest(np.log1p(drawn), local_cdf(rate)).pvalue
+        return stats.kstest(drawn * rate, stats.expon.cdf).pvalue  # exponential, but for a share of 1/rate
+
+    chance.holds(p_value)
 
 
 @pytest.mark.parametrize("n", [2, 3, 10, 500, 50_000])
 @pytest.mark.parametrize("ratio", [1e-12, 0.1, 0.9, 1.0, 1.1, 30.0, 1e12])
-def test_global_draws_have_their_distribution(n, ratio):
+def test_global_draws_have_their_distribution(n, ratio, chance):
     rate = 0.5 * (n + 1) * ratio
-    rng = np.random.default_rng([n, int(10 * ratio)])
-    drawn = np.array([draw_global(n, rate, rng) for _ in range(3_000)])
     shape = 0.5 * (n + 1) - (ratio < 1)
     wide = np.log(stats.gamma.ppf([1e-9, 1 - 1e-9], max(shape, 0.5)) / rate)
     grid = np.linspace(wide[0] - 1, wide[1] + 1, 40_001)
-    ranks = global_rank(drawn, n, rate, grid)
-    assert stats.kstest(ranks, "uniform").pvalue > 1e-3
+
+    def p_value(seed, scale):
+        rng = np.random.default_rng([n, int(10 * ratio), seed])
+        drawn = np.array([draw_global(n, rate, rng) for _ in range(3_000 * scale)])
+        return stats.kstest(global_rank(drawn, n, rate, grid), "uniform").pvalue
+
+    chance.holds(p_value)
 
 
-def update_ranks(eta, tau, n=1_000, seed=0, prior=None):
+def update_ranks(eta, tau, n, seed, prior=None):
     """Ranks of updated scales in their exact conditionals: lambda (n, J), tau (n,), uniform if right."""
     prior = prior or Horseshoe()
     eta, columns = np.asarray(eta, dtype=float), Columns(len(eta))
@@ -98,29 +104,37 @@ CASES = [
 
 @pytest.mark.parametrize("eta, tau", CASES)
 @pytest.mark.parametrize("scale", [1.0, 0.05])
-def test_updates_are_the_exact_conditionals(eta, tau, scale):
-    local, whole = update_ranks(eta, tau, prior=Horseshoe(global_scale=scale))
-    assert uniform(local).min() > 1e-3 / len(eta)
-    assert uniform(whole[:, None])[0] > 1e-3
+def test_updates_are_the_exact_conditionals(eta, tau, scale, chance):
+    def p_value(seed, n):
+        local, whole = update_ranks(eta, tau, 1000 * n, seed, Horseshoe(global_scale=scale))
+        return smallest([*uniform(local), *uniform(whole[:, None])])
+
+    chance.holds(p_value)
 
 
-def test_wrong_updates_are_found(monkeypatch):
+def test_wrong_updates_are_found(monkeypatch, chance):
     eta, tau = CASES[1]
+
+    def local_and_whole(seed, n):
+        local, whole = update_ranks(eta, tau, 1000 * n, seed)
+        return max(uniform(local).min(), uniform(whole[:, None])[0])
+
+    def of_whole(seed, n):
+        return uniform(update_ranks(eta, tau, 1000 * n, seed)[1][:, None])[0]
+
     right = horseshoe._half_square
     monkeypatch.setattr(horseshoe, "_half_square", lambda ratio: 2 * right(ratio))  # without the 1/2
-    local, whole = update_ranks(eta, tau)
-    assert uniform(local).min() < 1e-6 and uniform(whole[:, None])[0] < 1e-6
+    chance.fails(local_and_whole)
     monkeypatch.undo()
     for shift in (-1, 1):  # shapes p/2 and (p+2)/2
         monkeypatch.setattr(horseshoe, "draw_global", lambda n, *rest, k=shift: draw_global(n + k, *rest))
-        _, whole = update_ranks(eta, tau)
-        assert uniform(whole[:, None])[0] < 1e-6
+        chance.fails(of_whole)
 
 
-def joint(update, n, seed):
-    """Bounded features of (eta, tau, lambda): drawn forward, and by eta | scales and scales | eta in turn."""
+def joint(seed, scale):
+    """p-value of bounded features of (eta, tau, lambda): exact draws, and the same after three updates."""
     prior, columns = Horseshoe(global_scale=0.5, intercept_variance=4.0), Columns(2, 1, intercept=True)
-    rng = np.random.default_rng(seed)
+    n, rng = 2_000 * scale, np.random.default_rng([seed, 3])
 
     def weights(state, c):
         return rng.standard_normal(len(columns)) / np.sqrt(prior.precision(state, c, columns))
@@ -130,30 +144,37 @@ def joint(update, n, seed):
         return np.concatenate([np.tanh(logs / 2), np.tanh(eta), [np.tanh(logs[0] + logs[1] - logs[4])]])
 
     state = prior.simulate(n, columns, rng)
-    forward = np.array([features(state, c, weights(state, c)) for c in range(n)])
-    state = {name: values[:1].copy() for name, values in state.items()}
-    chain = np.empty_like(forward)
-    for s in range(n):
-        eta = weights(state, 0)
-        update(prior, state, 0, columns, eta, rng)
-        chain[s] = features(state, 0, eta)
-    return compare_two(forward, chain, [str(i) for i in range(chain.shape[1])])
+    moved = []
+    for c in range(n):
+        eta = weights(state, c)
+        before = features(state, c, eta)
+        for _ in range(3):
+            prior.update(state, c, columns, eta, rng)
+            eta = weights(state, c)
+        moved.append(features(state, c, eta) - before)
+    moved = np.array(moved)
+    return compare_means(moved, np.zeros(moved.shape[1]), [str(i) for i in range(moved.shape[1])]).p_value
 
 
-def test_joint_distribution():
-    assert joint(Horseshoe.update, 12_000, 3).p_value > 1e-3
+def test_joint_distribution(chance):
+    chance.holds(joint)
 
 
-def test_joint_distribution_finds_a_wrong_shape(monkeypatch):
+def test_joint_distribution_finds_a_wrong_shape(monkeypatch, chance):
     monkeypatch.setattr(horseshoe, "draw_global", lambda n, *rest: draw_global(n + 1, *rest))
-    assert joint(Horseshoe.update, 12_000, 3).p_value < 1e-6
+    chance.fails(joint)
 
 
-def test_simulated_scales_are_half_cauchy():
-    state = Horseshoe(global_scale=0.1).simulate(4_000, Columns(2, intercept=True), np.random.default_rng(0))
-    assert state["tau"].shape == (4_000,) and state["lambda"].shape == (4_000, 2)
-    assert stats.kstest(state["tau"], stats.halfcauchy(scale=0.1).cdf).pvalue > 1e-3
-    assert stats.kstest(state["lambda"].ravel(), stats.halfcauchy.cdf).pvalue > 1e-3
+def test_simulated_scales_are_half_cauchy(chance):
+    def p_value(seed, scale):
+        n = 4_000 * scale
+        rng = np.random.default_rng([0, seed])
+        state = Horseshoe(global_scale=0.1).simulate(n, Columns(2, intercept=True), rng)
+        assert state["tau"].shape == (n,) and state["lambda"].shape == (n, 2)
+        of_tau = stats.kstest(state["tau"], stats.halfcauchy(scale=0.1).cdf).pvalue
+        return smallest([of_tau, stats.kstest(state["lambda"].ravel(), stats.halfcauchy.cdf).pvalue])
+
+    chance.holds(p_value)
 
 
 def test_log_density():

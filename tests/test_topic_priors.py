@@ -5,12 +5,13 @@ from itertools import product
 import numpy as np
 import pytest
 from scipy.special import gammaln
-from scipy.stats import chisquare, gamma, kstest
+from scipy.stats import gamma, kstest
 
 import plugsamp as ps
 from plugsamp.sampling.learning import Rows, update_alpha, update_beta
 from plugsamp.topics.concentration import Concentration
 
+from .chance import of_chain, smallest
 from .crossed import crossed
 
 WORDS = np.array([0, 1, 2, 0, 0, 2])  # ascending in each document, as in a corpus
@@ -40,20 +41,20 @@ def posterior(log_topic):
     return p / p.sum()
 
 
-def visits(chain, sweeps, thin=3):
-    """How often the chain is in each of the 2^6 states."""
+def states_of(chain, sweeps):
+    """Indicators (sweeps, 64) of the state after each sweep."""
     powers = 2 ** np.arange(5, -1, -1)
-    counts = np.zeros(64, int)
-    for info in chain.sweeps(sweeps):
-        if info.sweep % thin == 0:
-            counts[int(chain.z @ powers)] += 1
-    return counts
+    return np.eye(64)[[int(chain.z @ powers) for _ in chain.sweeps(sweeps)]]
 
 
-def agrees(chain, expected, sweeps):
-    """The total variation to the exact posterior is that of so many nearly independent draws."""
-    found = visits(chain, sweeps)
-    return 0.5 * np.abs(found / found.sum() - expected).sum()
+def agrees(make_chain, expected, chance):
+    """Whether a chain's time in each state is that of the exact posterior."""
+
+    def p_value(seed, scale):
+        states = states_of(make_chain(seed).run(50), 15_000 * scale)
+        return of_chain(states, expected, events=True)
+
+    chance.holds(p_value)
 
 
 KERNELS = [
@@ -85,13 +86,11 @@ COMPOSED = (ps.kernels.LightLDA, ps.kernels.LightPCLDA)
     ],
     ids=repr,
 )
-def test_seeds_are_the_stated_prior(kernel):
+def test_seeds_are_the_stated_prior(kernel, chance):
     prior = ps.topics.Seeded({0: ["b", "b"], "1": ["a", "c"]}, weight=2)
     model = ps.Model(2, alpha=ALPHA, beta=BETA, topics=prior)
-    chain = ps.Chain(corpus(), model, kernel, seed=1)
     expected = seeded_posterior()
-    distance = agrees(chain, expected, 15_000)
-    assert distance < 0.06
+    agrees(lambda seed: ps.Chain(corpus(), model, kernel, seed=seed), expected, chance)
     plain = posterior(lambda n: log_beta(n + BETA).sum())
     assert 0.5 * np.abs(plain - expected).sum() > 0.2  # and another prior would be seen
 
@@ -171,41 +170,41 @@ def slab_posterior(probability, beta):
 
 
 @pytest.mark.parametrize("kernel, beta", crossed([*KERNELS[1::2], OTHERS[4]], [BETA, np.full(3, 0.3)], repr))
-def test_spike_and_slab_is_the_stated_prior(kernel, beta):
+def test_spike_and_slab_is_the_stated_prior(kernel, beta, chance):
     model = ps.Model(2, alpha=ALPHA, beta=beta, topics=ps.topics.SpikeSlab(0.3))
-    chain = ps.Chain(corpus(), model, kernel, seed=1)
     expected = slab_posterior(0.3, beta)
-    assert agrees(chain, expected, 15_000) < 0.06
+    agrees(lambda seed: ps.Chain(corpus(), model, kernel, seed=seed), expected, chance)
+    chain = ps.Chain(corpus(), model, kernel, seed=1).run(20)
     assert (chain.phi[(chain.counts.topic_word > 0)] > 0).all() and (chain.phi == 0).any()
     plain = posterior(lambda n: log_beta(n + beta).sum())
     assert 0.5 * np.abs(plain - expected).sum() > 0.1
 
 
-def test_inclusion_keeps_its_conditional_distribution():
+@pytest.mark.parametrize("beta", [(0.3, 0.3, 0.3, 0.3), (0.2, 1.5, 0.01, 0.6)])
+def test_inclusion_keeps_its_conditional_distribution(beta, chance):
     """Repeated draws given counts, against the enumeration of all sets."""
-    prior = ps.topics.SpikeSlab(0.4)
-    for beta in (np.full(4, 0.3), np.array([0.2, 1.5, 0.01, 0.6])):
-        counts = np.array([[0], [3], [0], [0]], np.int32)
-        rng = np.random.default_rng(5)
-        included = np.ones((4, 1), np.uint8)
-        found = np.zeros(16)
-        powers = 2 ** np.arange(4)
-        for i in range(12_000):
+    prior, beta = ps.topics.SpikeSlab(0.4), np.array(beta)
+    counts, powers = np.array([[0], [3], [0], [0]], np.int32), 2 ** np.arange(4)
+    expected = np.zeros(16)
+    for i in range(16):
+        inside = (i >> np.arange(4)) & 1 == 1
+        if not inside[1]:
+            continue
+        n, size = counts[:, 0], inside.sum()
+        log_p = size * np.log(0.4) + (4 - size) * np.log(0.6)
+        expected[i] = np.exp(log_p + log_beta(n[inside] + beta[inside]) - log_beta(beta[inside]))
+    expected /= expected.sum()
+
+    def p_value(seed, scale):
+        rng, included = np.random.default_rng([5, seed]), np.ones((4, 1), np.uint8)
+        found = []
+        for _ in range(9_000 * scale):
             prior.draw_included(included, counts, beta, rng)
-            if i % 4 == 0:
-                found[int(included[:, 0] @ powers)] += 1
-        expected = np.zeros(16)
-        for i in range(16):
-            inside = (i >> np.arange(4)) & 1 == 1
-            if not inside[1]:
-                continue
-            n = counts[:, 0]
-            size = inside.sum()
-            log_p = size * np.log(0.4) + (4 - size) * np.log(0.6)
-            expected[i] = np.exp(log_p + log_beta(n[inside] + beta[inside]) - log_beta(beta[inside]))
-        expected /= expected.sum()
-        assert found[expected == 0].sum() == 0
-        assert chisquare(found[expected > 0], expected[expected > 0] * found.sum()).pvalue > 1e-4
+            found.append(int(included[:, 0] @ powers))
+        assert (expected[found] > 0).all()
+        return of_chain(np.eye(16)[found], expected, events=True)
+
+    chance.holds(p_value)
 
 
 def test_a_topic_without_tokens_has_a_word():
@@ -251,33 +250,41 @@ def simulated_counts(alpha, lengths, rng):
 
 
 @pytest.mark.parametrize("symmetric", [False, True])
-def test_slice_sampling_of_alpha_keeps_its_prior(symmetric):
+def test_slice_sampling_of_alpha_keeps_its_prior(symmetric, chance):
     """alpha from its prior, counts given alpha, alpha given counts: still from its prior."""
-    rng = np.random.default_rng(6)
+    chance.holds(lambda seed, scale: alpha_p_value(symmetric, seed, 600 * scale))
+
+
+def alpha_p_value(symmetric, seed, n):
+    rng = np.random.default_rng([6, seed])
     concentration = Concentration("slice", symmetric, shape=2.0, rate=3.0)
     lengths = np.array([4, 0, 7, 1, 12])
     drawn = []
-    for _ in range(600):
+    for _ in range(n):
         alpha = rng.gamma(2.0, 1 / 3.0, 1 if symmetric else 3) * np.ones(3)
         counts = simulated_counts(np.maximum(alpha, 1e-5), lengths, rng)
         for _ in range(2):
             alpha = update_alpha(concentration, alpha, counts, lengths, rng)
         drawn.append(alpha[:1] if symmetric else alpha)
     p = [kstest(column, gamma(2.0, scale=1 / 3.0).cdf).pvalue for column in np.array(drawn).T]
-    assert min(p) > 1e-4
+    return smallest(p)
 
 
-def test_slice_sampling_of_beta_keeps_its_prior():
-    rng = np.random.default_rng(7)
+def test_slice_sampling_of_beta_keeps_its_prior(chance):
+    chance.holds(lambda seed, scale: beta_p_value(seed, 600 * scale))
+
+
+def beta_p_value(seed, n):
+    rng = np.random.default_rng([7, seed])
     concentration = Concentration("slice", shape=3.0, rate=2.0)
     drawn = []
-    for _ in range(600):
+    for _ in range(n):
         beta = rng.gamma(3.0, 0.5)
         table = np.array([rng.multinomial(n, rng.dirichlet(np.full(6, beta))) for n in (9, 0, 20)])
         for _ in range(2):
             beta = update_beta(concentration, beta, Rows.of(table), Rows.of(table.sum(axis=1)), 6, rng)
         drawn.append(beta)
-    assert kstest(drawn, gamma(3.0, scale=0.5).cdf).pvalue > 1e-4
+    return kstest(drawn, gamma(3.0, scale=0.5).cdf).pvalue
 
 
 @pytest.mark.parametrize("method", ["slice", "fixed_point"])
@@ -298,7 +305,7 @@ def test_the_priors_of_simulated_counts_are_found(method):
 
 
 @pytest.mark.parametrize("kernel", [KERNELS[0], OTHERS[0], OTHERS[2], OTHERS[4]], ids=repr)
-def test_a_chain_learns_within_its_posterior(kernel):
+def test_a_chain_learns_within_its_posterior(kernel, chance):
     """The joint posterior of z and a symmetric alpha, by enumeration and a grid."""
     grid = np.exp(np.linspace(np.log(1e-3), np.log(60), 400))
     prior = gamma(1.5, scale=1 / 2.0).pdf(grid) * grid
@@ -313,15 +320,17 @@ def test_a_chain_learns_within_its_posterior(kernel):
         joint[i] = words * prior * np.exp((log_beta(documents + a) - log_beta(np.zeros(2) + a)).sum(axis=1))
     joint /= joint.sum()
     model = ps.Model(2, alpha=0.5, beta=BETA, learn_alpha=Concentration("slice", True, shape=1.5, rate=2.0))
-    chain = ps.Chain(corpus(), model, kernel, seed=9)
-    found, total = np.zeros(64), []
+    expected = np.append(joint.sum(axis=1), (joint.sum(axis=0) * np.tanh(grid)).sum())
     powers = 2 ** np.arange(5, -1, -1)
-    for _ in chain.sweeps(20_000):
-        found[int(chain.z @ powers)] += 1
-        total.append(chain.alpha[0])
-    assert 0.5 * np.abs(found / found.sum() - joint.sum(axis=1)).sum() < 0.06
-    expected = (joint.sum(axis=0) * grid).sum()
-    assert np.mean(total) == pytest.approx(expected, rel=0.05)
+
+    def p_value(seed, scale):
+        chain = ps.Chain(corpus(), model, kernel, seed=seed).run(50)
+        found = [(int(chain.z @ powers), chain.alpha[0]) for _ in chain.sweeps(20_000 * scale)]
+        states, alpha = np.array(found).T
+        values = np.column_stack([np.eye(64)[states.astype(int)], np.tanh(alpha)])
+        return of_chain(values, expected, events=True)
+
+    chance.holds(p_value)
 
 
 def test_pseudo_tokens_are_no_data_of_beta():

@@ -11,7 +11,7 @@ What is compared with what:
 `check_draws`          what a proposal draws against the masses it states
 `check_chain`          a long free run of a chain against the enumeration
 `check_invariance`     many short runs from exact draws against the enumeration
-`geweke`               forward against successive-conditional simulation of the joint
+`geweke`               short runs from exact draws of the joint against where they began
 `ReferenceSampler`     a plain Python sampler of the same targets, with known mistakes to switch on:
                        it shows that the checks above see them
 =====================  ======================================================================
@@ -35,7 +35,7 @@ from plugsamp.testing.posterior import Enumeration
 from plugsamp.testing.priors import check_prior
 from plugsamp.testing.proposals import DrawsReport, check_draws, check_proposal
 from plugsamp.testing.reference import MUTANTS, ReferenceSampler
-from plugsamp.testing.statistics import CheckFailed, Comparison, compare_means, compare_two
+from plugsamp.testing.statistics import CheckFailed, Comparison, compare_means, holds
 
 __all__ = [
     "MUTANTS",
@@ -59,10 +59,10 @@ __all__ = [
     "check_proposal",
     "check_token",
     "compare_means",
-    "compare_two",
     "compare_with_enumeration",
     "geweke",
     "geweke_case",
+    "holds",
     "kernel_configurations",
     "label",
     "options_for",

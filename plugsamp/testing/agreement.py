@@ -1,4 +1,4 @@
-"""A long run against the enumerated posterior."""
+"""Runs of a chain against the enumerated posterior."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from plugsamp.testing.cases import Case
 from plugsamp.testing.posterior import Enumeration
-from plugsamp.testing.statistics import Comparison, compare_means
+from plugsamp.testing.statistics import Comparison, autocorrelation_time, batch_means, compare_means
 
 _LEVELS = np.array([0.1, 0.25, 0.5, 0.75, 0.9])
 
@@ -47,8 +47,14 @@ class _Features:
                 names.append(f"f[{d},{c}]")
                 expected.append(exact.f_mean[d, c])
                 variance.append(0.0)
+        self.bins, probability = self._partition()
+        self.n_bins = len(probability)
+        names += [f"bin {b} of the states" for b in range(self.n_bins)]
+        expected += list(probability)
+        variance += list(probability * (1 - probability))
         self.names, self.expected, self.variance = names, np.array(expected), np.array(variance)
-        self.bins, self.bin_probability = self._partition()
+        zero_one = np.array([name.startswith(("z[", "bin")) or " below " in name for name in names])
+        self.share = np.where(zero_one, self.expected, np.nan)
 
     def _of_z(self, z):
         case = self.exact.case
@@ -68,7 +74,7 @@ class _Features:
         return bins, np.bincount(bins, p)
 
     def of(self, z: np.ndarray, eta: np.ndarray):
-        """Features (n, F) and bins (n,) of draws z (n, N), eta (n, C, J)."""
+        """Features (n, F) of draws z (n, N), eta (n, C, J)."""
         case = self.exact.case
         state = self.exact.state_index(z)
         parts = [self.table[state]]
@@ -81,38 +87,60 @@ class _Features:
             f = np.einsum("sdk,sck->sdc", doc_topic, eta[:, :, :k])
             f += np.einsum("dp,scp->sdc", case.fixed, eta[:, :, k:])
             parts.append(f.reshape(len(z), -1))
-        return np.hstack(parts), self.bins[state]
+        parts.append(np.eye(self.n_bins)[self.bins[state]])
+        return np.hstack(parts)
 
 
-def compare_with_enumeration(exact: Enumeration, z, eta, *, batches: int = 50) -> Comparison:
-    """Draws of a chain in order, z (n, N) and eta (n, C, J), against the exact posterior.
+def compare_with_enumeration(
+    exact: Enumeration, z, eta, *, replicates: int, effective: float | None = None
+) -> Comparison:
+    """Compare draws with the exact posterior: means of their features with the exact expectations.
 
-    Every feature is a mean with a known expectation, so autocorrelation is dealt with in one way, by
-    batch means; eta's distribution function is compared at five quantiles.
+    Features are every token's topic, every pair of tokens in one topic, eta's distribution function at five
+    quantiles, its moments, f, and a partition of the states.
+
+    Parameters
+    ----------
+    z : int (n, N)
+    eta : float64 (n, C, J)
+    replicates : int
+        Consecutive pieces of n / `replicates` draws each, independent of one another.
+    effective : float, optional
+        Of draws of one chain: independent draws that a piece must be worth for every feature, by its
+        autocorrelation time. Otherwise the result is `unusable`.
     """
     if exact.features is None:  # several runs are compared with one posterior
         exact.features = _Features(exact)
     features = exact.features
-    values, label = features.of(np.asarray(z), np.asarray(eta, dtype=float))
-    return compare_means(
-        values,
+    values = features.of(np.asarray(z), np.asarray(eta, dtype=float))
+    size, worth, unusable = len(values) // replicates, 1.0, ""
+    if effective is not None:
+        worth = size / autocorrelation_time(values).max()
+        if worth < effective:
+            unusable = f"too few draws: a batch is worth {worth:.1f} independent ones, not {effective:g}"
+    result = compare_means(
+        batch_means(values, replicates),
         features.expected,
         features.names,
         variance=features.variance,
-        batches=batches,
-        bins=(label, features.bin_probability),
+        draws=size,
+        share=features.share,
+        worth=worth,
     )
+    result.unusable = unusable
+    return result
 
 
-def check_chain(chain, exact: Enumeration, n: int, *, burn: int = 100, batches: int = 50) -> Comparison:
+def check_chain(chain, exact: Enumeration, n: int, *, burn: int = 100, batches: int = 30) -> Comparison:
     """Run a chain freely for `burn` + `n` sweeps and compare the last n states with the exact posterior.
 
-    It sees a wrong stationary distribution and a chain that does not reach every state; batches must be
-    long against the autocorrelation, so it suits chains that mix well. Otherwise see `check_invariance`.
+    It sees a wrong stationary distribution and a chain that does not reach every state. Batches must be
+    worth ten independent draws, or the result is unusable, so it suits chains that mix well. Otherwise see
+    `check_invariance`.
     """
     chain.run(burn)
     z, eta = _follow(chain, exact.case, n)
-    return compare_with_enumeration(exact, z, eta, batches=batches)
+    return compare_with_enumeration(exact, z, eta, replicates=batches, effective=10.0)
 
 
 def check_invariance(
@@ -121,7 +149,7 @@ def check_invariance(
     """Start `restarts` short runs at independent exact draws of the posterior; compare their states with it.
 
     A kernel that leaves the posterior invariant stays there from the first sweep on, however slowly it
-    mixes; the runs are independent, so their spread gives honest standard errors.
+    mixes. The runs are independent, so their spread gives valid standard errors.
 
     Parameters
     ----------
@@ -139,7 +167,7 @@ def check_invariance(
         states = _follow(chain, case, sweeps)
         z.append(states[0])
         eta.append(states[1])
-    return compare_with_enumeration(exact, np.concatenate(z), np.concatenate(eta), batches=restarts)
+    return compare_with_enumeration(exact, np.concatenate(z), np.concatenate(eta), replicates=restarts)
 
 
 def _follow(chain, case: Case, n: int) -> tuple[np.ndarray, np.ndarray]:

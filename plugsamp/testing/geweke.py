@@ -1,8 +1,7 @@
-"""Joint-distribution tests (Geweke 2004): forward simulation against successive-conditional simulation."""
+"""Joint-distribution tests (Geweke 2004) in independent replicates, each of which starts at an exact draw."""
 
 from __future__ import annotations
 
-from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -13,7 +12,7 @@ from plugsamp.losses.coding import filled
 from plugsamp.priors.normal import Normal
 from plugsamp.testing.cases import Case, responses_for
 from plugsamp.testing.posterior import log_dirichlet_multinomial
-from plugsamp.testing.statistics import Comparison, compare_two
+from plugsamp.testing.statistics import Comparison, compare_means
 
 
 @dataclass
@@ -135,22 +134,6 @@ class GewekeCase:
             log_psi = BoundLoss(case.loss, state.parameters).log_psi(known, f)
             values.append(_squash(0.2 * log_psi[self.observed].sum()))
         return np.array(values, dtype=float)
-
-    def forward(self, n: int, rng) -> np.ndarray:
-        """n independent draws of the joint as features (n, F)."""
-        states = self.states(rng)
-        return np.array([self.features(*next(states)) for _ in range(n)])
-
-    def drawn(self, n: int, seed: int) -> tuple[np.ndarray, np.random.Generator]:
-        """`forward` with a generator of `seed`, and the generator after it: once for all steps that ask."""
-        if (n, seed) not in self._drawn:
-            rng = np.random.default_rng([seed, 17])
-            self._drawn[n, seed] = self.forward(n, rng), rng
-        return self._drawn[n, seed]
-
-    @cached_property
-    def _drawn(self) -> dict:
-        return {}
 
     def states(self, rng, batch: int = 256):
         """Independent draws without end: a Case with its words, and the rest."""
@@ -312,26 +295,43 @@ def chain_stepper(make_chain, *, collapsed: bool, sweeps: int = 1):
 
 
 def geweke(
-    setup: GewekeCase, step, *, n_forward: int, n_chain: int, seed: int = 0, batches: int = 50
+    setup: GewekeCase, step, *, replicates: int = 400, rounds: int = 4, seed: int = 0, **former
 ) -> Comparison:
-    """Compare moments of test functions under forward and successive-conditional simulation.
+    """Draw from the joint, step and draw new words and responses in turn, and compare with where it began.
+
+    Every replicate begins at an exact, independent draw of everything. A right `step`, and new words and
+    responses given the rest, leave the joint as it is, however slowly the chain moves. So the differences
+    between the test functions after the start and at it have the mean 0, and their spread over replicates
+    gives valid standard errors.
 
     Parameters
     ----------
     step : callable (case, state, seed, rng) -> state, phi
         One transition that leaves p(z, eta, phi, parameters | words, y) invariant (see `chain_stepper`);
         states are `JointState`.
-    n_forward, n_chain : int
-        Draws of each. The chain starts from a forward draw, so it needs no burn-in.
+    replicates : int
+        Independent draws of the joint.
+    rounds : int
+        Steps from each, over which the test functions are averaged.
     """
-    first, rng = deepcopy(setup.drawn(n_forward, seed))
-    case, state = next(setup.states(rng))
-    second = np.empty((n_chain, len(setup.names)))
-    for s in range(n_chain):
-        case = replace(case, responses=setup.table(state.y))
-        state, phi = step(case, state, seed * 1_000_003 + s, rng)
-        case, z = setup.with_words(state.z, phi, rng)
-        state = replace(state, z=z)
-        state.y = setup.draw_responses(z, replace(state, z=z), rng)
-        second[s] = setup.features(case, state)
-    return compare_two(first, second, setup.names, batches=batches)
+    if former:
+        raise TypeError(
+            f"geweke: {', '.join(former)} are no more: it compares independent replicates; "
+            "say replicates= and rounds="
+        )
+    rng = np.random.default_rng([seed, 17])
+    states = setup.states(rng)
+    moved = np.empty((replicates, len(setup.names)))
+    for r in range(replicates):
+        case, state = next(states)
+        before = setup.features(case, state)
+        after = np.zeros_like(before)
+        for s in range(rounds):
+            case = replace(case, responses=setup.table(state.y))
+            state, phi = step(case, state, (seed * 1_000_003 + r) * rounds + s, rng)
+            case, z = setup.with_words(state.z, phi, rng)
+            state = replace(state, z=z)
+            state.y = setup.draw_responses(z, state, rng)
+            after += setup.features(case, state)
+        moved[r] = after / rounds - before
+    return compare_means(moved, np.zeros(moved.shape[1]), setup.names)

@@ -8,7 +8,7 @@ from plugsamp.priors.base import WeightPrior
 from plugsamp.priors.columns import Columns
 from plugsamp.registry import resolve
 from plugsamp.testing.cases import variants_for
-from plugsamp.testing.statistics import differing, require
+from plugsamp.testing.statistics import confirmed, differing, require
 
 _COLUMNS = Columns(n_topics=3, n_covariates=2, intercept=True)
 _N_OUTPUTS = 2
@@ -32,12 +32,16 @@ def check_prior(prior: str | WeightPrior, *, draws: int = 3000, rounds: int = 3,
     Raises
     ------
     CheckFailed
-        With everything that is wrong.
+        With everything that is wrong, and that is found again with another seed.
     """
     if isinstance(prior, str):
         for options in variants_for(prior, "priors"):
             check_prior(resolve("priors", prior, **options), draws=draws, rounds=rounds, seed=seed)
         return
+    confirmed(lambda seed: _check(prior, draws, rounds, seed), seed)
+
+
+def _check(prior, draws: int, rounds: int, seed: int) -> None:
     rng = np.random.default_rng([seed, 31])
     problems = _precisions(prior, prior.start(_N_OUTPUTS, _COLUMNS), "of the first state")
     problems += _density(prior, rng)

@@ -15,7 +15,7 @@ from plugsamp.testing.agreement import check_invariance
 from plugsamp.testing.cases import Case, cases_for
 from plugsamp.testing.conditional import check_token
 from plugsamp.testing.posterior import Enumeration
-from plugsamp.testing.statistics import require
+from plugsamp.testing.statistics import confirmed, require
 
 #: Cells with fewer expected draws are counted together.
 _LEAST = 10.0
@@ -120,8 +120,12 @@ def check_proposal(proposal, *, losses=("none", "hinge"), seed: int = 0) -> None
     Raises
     ------
     CheckFailed
-        At the first corpus where something is wrong.
+        At the first corpus where something is wrong, and is found again with another seed.
     """
+    confirmed(lambda seed: _check(proposal, losses, seed), seed)
+
+
+def _check(proposal, losses, seed: int) -> None:
     for loss in losses:
         cases = cases_for(loss)
         for collapse in ("full", "partial"):
@@ -132,7 +136,7 @@ def check_proposal(proposal, *, losses=("none", "hinge"), seed: int = 0) -> None
                 continue
             chain = _chain_for(case, [proposal, "doc", "word"], collapse, seed)
             result = check_invariance(chain, Enumeration(case), restarts=200, sweeps=8, seed=seed)
-            if not result.passes():
+            if not result.passes(1e-4):
                 require(
                     f"{proposal} on {case}, collapse {collapse}", [f"a chain leaves the posterior:\n{result}"]
                 )

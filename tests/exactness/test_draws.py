@@ -6,6 +6,8 @@ from scipy import special, stats
 
 from plugsamp.random.draws import inverse_gaussian, stream
 
+from ..chance import of_mean, smallest
+
 MEANS = [0.0, 1e-12, 1e-8, 1e-6, 1e-3, 0.1, 0.5, 1.0, 2.0, 10.0, 1e2, 1e3, 1e4, 1e6]
 
 
@@ -18,36 +20,49 @@ def log_space_cdf(x, m):
     return first + second
 
 
-@pytest.mark.parametrize("m", MEANS)
-def test_inverse_gaussian_distribution(m):
-    x = inverse_gaussian(np.full(200_000, m), np.random.default_rng(4))
+def draw(m, n, seed):
+    x = inverse_gaussian(np.full(n, m), np.random.default_rng([4, seed]))
     assert np.all(np.isfinite(x)) and np.all(x > 0)
-    assert stats.kstest(x, lambda v: log_space_cdf(v, m)).pvalue > 1e-3
+    return x
+
+
+@pytest.mark.parametrize("m", MEANS)
+def test_inverse_gaussian_distribution(m, chance):
+    def p_value(seed, scale):
+        return stats.kstest(draw(m, 200_000 * scale, seed), lambda v: log_space_cdf(v, m)).pvalue
+
+    chance.holds(p_value)
 
 
 @pytest.mark.parametrize("m", [0.1, 0.5, 1.0, 2.0, 10.0])
-def test_against_scipy(m):
-    x = inverse_gaussian(np.full(100_000, m), np.random.default_rng(5))
-    assert stats.kstest(x, stats.invgauss(mu=1 / m).cdf).pvalue > 1e-3
+def test_against_scipy(m, chance):
+    law = stats.invgauss(mu=1 / m).cdf
+    chance.holds(lambda seed, scale: stats.kstest(draw(m, 100_000 * scale, seed), law).pvalue)
 
 
-def test_limit_is_the_reciprocal_of_chi_square():
-    x = inverse_gaussian(np.zeros(100_000), np.random.default_rng(6))
-    assert stats.kstest(1 / x, stats.chi2(1).cdf).pvalue > 1e-3
+def test_limit_is_the_reciprocal_of_chi_square(chance):
+    law = stats.chi2(1).cdf
+    chance.holds(lambda seed, scale: stats.kstest(1 / draw(0.0, 100_000 * scale, seed), law).pvalue)
 
 
 @pytest.mark.parametrize("m", [1e2, 1e4, 1e6])
-def test_moments_at_small_means(m):
+def test_moments_at_small_means(m, chance):
     """Mean 1/m and variance 1/m^3: relative spread m^(-1/2)."""
-    x = inverse_gaussian(np.full(400_000, m), np.random.default_rng(7)) * m
-    assert abs(x.mean() - 1.0) < 5 * np.sqrt(1 / m / 400_000)
-    assert abs(x.var() * m - 1.0) < 0.05
+
+    def p_value(seed, scale):
+        x = draw(m, 400_000 * scale, seed) * m
+        return smallest([of_mean(x, 1.0, np.sqrt(1 / m)), of_mean((x - 1.0) ** 2 * m, 1.0)])
+
+    chance.holds(p_value)
 
 
-def test_a_biased_draw_is_seen():
+def test_a_biased_draw_is_seen(chance):
     """The test's power: a mean off by one per cent fails it."""
-    x = inverse_gaussian(np.full(200_000, 10.1), np.random.default_rng(4))
-    assert stats.kstest(x, lambda v: log_space_cdf(v, 10.0)).pvalue < 1e-3
+
+    def p_value(seed, scale):
+        return stats.kstest(draw(10.1, 200_000 * scale, seed), lambda v: log_space_cdf(v, 10.0)).pvalue
+
+    chance.fails(p_value)
 
 
 def test_mixed_and_extreme_arguments():

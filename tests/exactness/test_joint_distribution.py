@@ -1,4 +1,4 @@
-"""Geweke's tests: forward against successive-conditional simulation of words, topics, weights, responses."""
+"""Geweke's tests of words, topics, weights and responses, in replicates that start at exact draws."""
 
 from dataclasses import replace
 
@@ -7,6 +7,7 @@ import pytest
 from plugsamp.chain import Chain
 from plugsamp.losses.gaussian import Gaussian
 from plugsamp.losses.hinge import Hinge
+from plugsamp.priors import horseshoe
 from plugsamp.registry import resolve
 from plugsamp.testing import (
     Case,
@@ -26,6 +27,8 @@ PLAIN = GewekeCase(Case("plain", DOCUMENTS, 3, 2, (0.5, 0.8), (0.4, 0.6, 0.3)))
 SUPERVISED = geweke_case(Hinge(0.6))
 LOSSES = {name: setup for name, loss in variants("losses").items() if (setup := geweke_case(loss))}
 PRIORS = variants("priors")
+#: Replicates of the tests that run by default, and of the slow ones.
+SHORT, LONG = 300, 5000
 
 
 def reference_step(mutant=None, **options):
@@ -42,14 +45,14 @@ def reference_step(mutant=None, **options):
     return step
 
 
-def test_reference_passes_and_mutant_fails():
-    """With the draws that the short tests have, by far."""
-    assert geweke(SUPERVISED, reference_step(), n_forward=3000, n_chain=1500, seed=1).passes()
-    wrong = reference_step("inverted-test", kernel="composed")
-    assert not geweke(SUPERVISED, wrong, n_forward=3000, n_chain=1500, seed=1).passes()
+@pytest.mark.parametrize("mutant", [None, "inverted-test"])
+def test_reference_passes_and_mutant_fails(mutant, chance):
+    step = reference_step(mutant, **({"kernel": "composed"} if mutant else {}))
+    judge = chance.fails if mutant else chance.holds
+    judge(lambda seed, scale: geweke(SUPERVISED, step, replicates=300 * scale, seed=seed).p_value)
 
 
-def run(setup, configuration, update, n, seed=3):
+def p_value(setup, configuration, update, replicates, seed):
     name, options = configuration
     kernel = resolve("kernels", name, **options)
 
@@ -57,8 +60,14 @@ def run(setup, configuration, update, n, seed=3):
         return Chain(case.corpus(), case.model(), kernel, seed=seed, init=z, weight_update=update)
 
     step = chain_stepper(make, collapsed=not kernel.partial)
-    result = geweke(setup, step, n_forward=2 * n, n_chain=n, seed=seed)
-    assert result.passes(), str(result)
+    return geweke(setup, step, replicates=replicates, seed=seed).p_value
+
+
+def run(chance, setup, configuration, n, fails=False):
+    """Updates of the weights in turn: block in the short tests, coordinate in the long ones."""
+    update = "block" if n == SHORT else "coordinate"
+    judge = chance.fails if fails else chance.holds
+    judge(lambda seed, scale: p_value(setup, configuration, update, n * scale, seed))
 
 
 def short(configuration, setup):
@@ -78,11 +87,11 @@ def short(configuration, setup):
         for c in kernel_configurations()
         for setup in (PLAIN, SUPERVISED)
         if not setup.case.n_outputs or resolve("kernels", c[0], **c[1]).responses
-        for n, quick in ((1500, short(c, setup)), (20_000, False))
+        for n, quick in ((SHORT, short(c, setup)), (LONG, False))
     ],
 )
-def test_kernel(configuration, setup, n):
-    run(setup, configuration, "coordinate" if n % 3 else "block", n)
+def test_kernel(configuration, setup, n, chance):
+    run(chance, setup, configuration, n)
 
 
 DENSE = {collapse: ("dense", {"collapse": collapse}) for collapse in ("full", "partial")}
@@ -92,7 +101,7 @@ DENSE = {collapse: ("dense", {"collapse": collapse}) for collapse in ("full", "p
 ELSEWHERE = {"gaussian-variance=0.8", "logistic-cost=2.5"}
 
 
-@pytest.mark.parametrize("n", [1500, pytest.param(20_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n", [SHORT, pytest.param(LONG, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     "loss",
     [
@@ -101,14 +110,27 @@ ELSEWHERE = {"gaussian-variance=0.8", "logistic-cost=2.5"}
         if name not in ("none", "hinge")
     ],
 )
-def test_loss_that_is_a_likelihood(loss, n):
+def test_loss_that_is_a_likelihood(loss, n, chance):
     """What the loss draws itself, its parameters, is part of the joint."""
-    run(LOSSES[loss], DENSE["partial"], "block", n)
+    run(chance, LOSSES[loss], DENSE["partial"], n)
 
 
-@pytest.mark.parametrize("n", [1500, pytest.param(20_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n", [SHORT, pytest.param(LONG, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("prior", [name for name in PRIORS if name != "normal"])
-def test_prior(prior, n):
+def test_prior(prior, n, chance):
     """With a loss that is a likelihood, so that no draw is refused."""
-    setup = geweke_case(Gaussian(0.8), PRIORS[prior])
-    run(setup, DENSE["full"], "coordinate" if n % 3 else "block", n)
+    run(chance, geweke_case(Gaussian(0.8), PRIORS[prior]), DENSE["full"], n)
+
+
+@pytest.mark.parametrize(
+    "mistake",
+    ["shape too small", pytest.param("shape too large", marks=pytest.mark.slow), "a half forgotten"],
+)
+def test_mistakes_in_the_horseshoe_are_seen(mistake, chance, monkeypatch):
+    draw, half = horseshoe.draw_global, horseshoe._half_square
+    if mistake == "a half forgotten":
+        monkeypatch.setattr(horseshoe, "_half_square", lambda ratio: 2 * half(ratio))
+    else:
+        change = 1 if mistake == "shape too large" else -1
+        monkeypatch.setattr(horseshoe, "draw_global", lambda n, *rest: draw(n + change, *rest))
+    run(chance, geweke_case(Gaussian(0.8), PRIORS["horseshoe"]), DENSE["full"], SHORT, fails=True)

@@ -13,18 +13,15 @@ from plugsamp.testing import (
     Enumeration,
     ReferenceSampler,
     cases_for,
-    compare_with_enumeration,
+    check_invariance,
 )
 from plugsamp.testing.reference import fast_topic
 
-SWEEPS = 4000
 
-
-def run(case, seed=1, sweeps=SWEEPS, **options):
-    sampler = ReferenceSampler(case, seed=seed, **options)
-    sampler.run(100)
-    z, eta = sampler.run(sweeps)
-    return compare_with_enumeration(Enumeration(case), z, eta)
+def p_value(exact, seed, scale, **options):
+    """Of runs of the plain sampler from exact draws."""
+    sampler = ReferenceSampler(exact.case, seed=seed, **options)
+    return check_invariance(sampler, exact, restarts=400 * scale, sweeps=10, seed=seed).p_value
 
 
 CORRECT = [
@@ -42,9 +39,9 @@ CORRECT = [
     "loss, index, options",
     [pytest.param(*one, marks=[pytest.mark.slow] * (one[:2] == ("hinge", 1))) for one in CORRECT],
 )
-def test_correct_reference_passes(loss, index, options):
-    result = run(cases_for(loss)[index], **options)
-    assert result.passes(), str(result)
+def test_correct_reference_passes(loss, index, options, chance):
+    exact = Enumeration(cases_for(loss)[index])
+    chance.holds(lambda seed, scale: p_value(exact, seed, scale, **options))
 
 
 #: Where each mistake shows: short documents, few words, little prior mass.
@@ -58,10 +55,11 @@ WRONG = {
 
 
 @pytest.mark.parametrize("mutant", WRONG)
-def test_mutant_fails(mutant):
+def test_mutant_fails(mutant, chance):
     case, options = WRONG[mutant]
-    assert run(case, seed=2, **options).passes()
-    assert not run(case, seed=2, mutant=mutant, **options).passes()
+    exact = Enumeration(case)
+    chance.holds(lambda seed, scale: p_value(exact, seed, scale, **options))
+    chance.fails(lambda seed, scale: p_value(exact, seed, scale, mutant=mutant, **options))
 
 
 class Held(ReferenceSampler):
@@ -82,7 +80,7 @@ HELD = {
 
 @pytest.mark.parametrize("collapse", ["full", "partial"])
 @pytest.mark.parametrize("mutant", HELD)
-def test_mutant_of_the_response_fails(mutant, collapse):
+def test_mutant_of_the_response_fails(mutant, collapse, chance):
     """With the augmentation held, z alone is sampled and mixes well, whatever the size of omega."""
     case = Case("held", ((0, 1, 1), (0, 1)), 2, 2, (0.5, 0.8), (0.6, 0.7), Hinge(), np.array([1, 0]))
     eta, kappa, omega = np.array([[2.0, -1.5]]), np.array([[1.0], [-0.5]]), np.array([[1.5], [1.0]])
@@ -90,13 +88,14 @@ def test_mutant_of_the_response_fails(mutant, collapse):
     exact = Enumeration(plain)
     f = np.array([case.design(z) @ eta[0] for z in exact.z])
     exact = exact.tilted((kappa[:, 0] * f - 0.5 * omega[:, 0] * f * f).sum(axis=1))
-    passed = []
-    for flag in (None, mutant):
-        sampler = Held(case, seed=4, collapse=collapse, mutant=flag, **HELD[mutant])
+
+    def held(seed, scale, flag):
+        sampler = Held(case, seed=seed, collapse=collapse, mutant=flag, **HELD[mutant])
         sampler.eta[:], sampler.kappa, sampler.omega = eta, kappa, omega
-        z, _ = sampler.run(SWEEPS)
-        passed.append(compare_with_enumeration(exact, z, np.zeros((len(z), 0, 0))).passes())
-    assert passed == [True, False]
+        return check_invariance(sampler, exact, restarts=400 * scale, sweeps=10, seed=seed).p_value
+
+    chance.holds(lambda seed, scale: held(seed, scale, None))
+    chance.fails(lambda seed, scale: held(seed, scale, mutant))
 
 
 def test_every_mutant_is_tried():

@@ -9,6 +9,8 @@ from scipy import stats
 from plugsamp.random import polya_gamma as module
 from plugsamp.random.polya_gamma import polya_gamma
 
+from ..chance import of_mean, smallest
+
 SHAPES = [0.1, 0.3, 1.0, 2.56, 25.6, 256.0, 1000.0]
 TILTS = [0.0, 1e-3, 1.0, 10.0, 19.9, 20.0, 100.0, 1000.0]
 
@@ -72,22 +74,28 @@ def test_the_oracle_knows_a_closed_form():
 
 @pytest.mark.parametrize("z", TILTS)
 @pytest.mark.parametrize("c", SHAPES)
-def test_distribution(c, z):
-    draws = draw(c, z, 60_000)
-    assert kolmogorov(draws, *exact_cdf(c, z)) > 1e-3
+def test_distribution(c, z, chance):
+    law = exact_cdf(c, z)
     mean, variance = moments(c, z)
-    assert abs(draws.mean() - mean) < 4.5 * np.sqrt(variance / len(draws))
-    fourth = ((draws - mean) ** 4).mean()
-    assert abs(((draws - mean) ** 2).mean() - variance) < 4.5 * np.sqrt(fourth / len(draws))
+
+    def p_value(seed, scale):
+        draws = draw(c, z, 60_000 * scale, seed)
+        of_moments = of_mean(draws, mean, np.sqrt(variance)), of_mean((draws - mean) ** 2, variance)
+        return smallest([kolmogorov(draws, *law), *of_moments])
+
+    chance.holds(p_value)
 
 
 @pytest.mark.parametrize("c, z", [(0.1, 0.0), (0.3, 5.0), (1.0, 2.0), (7.9, 15.0), (25.6, 1.0)])
-def test_against_a_sum_of_thousands_of_gammas(c, z):
-    rng, n = np.random.default_rng(5), 4000
-    total = np.zeros(n)
-    for k in range(3000):
-        total += rng.standard_gamma(c, n) / (2 * np.pi**2 * ((k + 0.5) ** 2 + (z / 2 / np.pi) ** 2))
-    assert stats.ks_2samp(total, draw(c, z, 50_000)).pvalue > 1e-3
+def test_against_a_sum_of_thousands_of_gammas(c, z, chance):
+    def p_value(seed, scale):
+        rng, n = np.random.default_rng([5, seed]), 4000 * scale
+        total = np.zeros(n)
+        for k in range(3000):
+            total += rng.standard_gamma(c, n) / (2 * np.pi**2 * ((k + 0.5) ** 2 + (z / 2 / np.pi) ** 2))
+        return stats.ks_2samp(total, draw(c, z, 50_000 * scale, seed), method="asymp").pvalue
+
+    chance.holds(p_value)
 
 
 def approximation_error(c, z):
@@ -126,22 +134,28 @@ def test_the_bound_would_see_fewer_terms(monkeypatch):
 
 
 @pytest.mark.parametrize("c, z", [(2.56, 1.0), (256.0, 3.0)])
-def test_a_biased_draw_is_seen(c, z):
+def test_a_biased_draw_is_seen(c, z, chance):
     """The tests' power: a shape off by two per cent."""
-    assert kolmogorov(draw(1.02 * c, z, 100_000), *exact_cdf(c, z)) < 1e-3
+    law = exact_cdf(c, z)
+    chance.fails(lambda seed, scale: kolmogorov(draw(1.02 * c, z, 100_000 * scale, seed), *law))
 
 
-def test_every_element_has_its_own_law():
+def test_every_element_has_its_own_law(chance):
     """Shapes and tilts of all levels mixed in one array: each element as if it were alone."""
-    rng = np.random.default_rng(6)
+    chance.holds(elements_p_value)
+
+
+def elements_p_value(seed, scale):
+    rng, n, p = np.random.default_rng([6, seed]), 4000 * scale, []
     c = np.array([0.05, 0.3, 1.0, 5.0, 256.0, 2e4])[:, None]
     z = np.array([0.0, -2.0, 19.0, -25.0, 31.0, 710.0])
     shape = (6, 6)
-    x = polya_gamma(c, np.tile(z, (4000, 1, 1)), rng)
-    assert x.shape == (4000, *shape)
+    x = polya_gamma(c, np.tile(z, (n, 1, 1)), rng)
+    assert x.shape == (n, *shape)
     for i, j in np.ndindex(shape):
         mean, variance = moments(c[i, 0], abs(z[j]))
-        assert abs(x[:, i, j].mean() - mean) < 5 * np.sqrt(variance / 4000), (c[i], z[j])
+        p.append(of_mean(x[:, i, j], mean, np.sqrt(variance)))
+    return smallest(p)
 
 
 @pytest.mark.parametrize("c", [1e-300, 1e-12, 1e-3, 0.1, 1.0, 256.0, 1e4, 1e8, 1e30])

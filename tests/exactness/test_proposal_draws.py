@@ -7,6 +7,8 @@ from plugsamp.chain import Chain
 from plugsamp.kernels.composed import ComposedMH
 from plugsamp.testing import cases_for, check_draws, registered, variants
 
+from ..chance import smallest
+
 pytestmark = pytest.mark.usefixtures("blas_limited")
 LOSSES = variants("losses")
 SHORT = ["none", "hinge"]
@@ -24,14 +26,19 @@ def chain_for(case, proposal, collapse):
 @pytest.mark.parametrize("collapse", ["full", "partial"])
 @pytest.mark.parametrize("loss", SHORT + [pytest.param(name, marks=pytest.mark.slow) for name in OTHERS])
 @pytest.mark.parametrize("proposal", registered("proposals"))
-def test_draws_follow_the_stated_masses(proposal, loss, collapse):
-    for case in cases_for(LOSSES[loss]):
-        chain = chain_for(case, proposal, collapse)
-        before = chain.z
-        for i in range(case.n_tokens):
-            report = check_draws(chain, i)
-            assert report.passes(), f"{case}, token {i}: {report}"
-        np.testing.assert_array_equal(chain.z, before)
+def test_draws_follow_the_stated_masses(proposal, loss, collapse, chance):
+    def p_value(seed, scale):
+        p = []
+        for case in cases_for(LOSSES[loss]):
+            chain = chain_for(case, proposal, collapse)
+            before = chain.z
+            p += [
+                check_draws(chain, i, draws=10_000 * scale, seed=seed).p_value for i in range(case.n_tokens)
+            ]
+            np.testing.assert_array_equal(chain.z, before)
+        return smallest(p)
+
+    chance.holds(p_value)
 
 
 @pytest.fixture
@@ -48,7 +55,7 @@ def check_with(monkeypatch):
             return target, change(topic, mass), drawn
 
         monkeypatch.setattr(sampler, "probe", probe)
-        return check_draws(chain, 0)
+        return lambda seed, scale: check_draws(chain, 0, draws=20_000 * scale, seed=seed).p_value
 
     return check
 
@@ -60,10 +67,10 @@ WRONG = {
 }
 
 
-def test_unchanged_masses_pass(check_with):
-    assert check_with(lambda topic, mass: mass).passes()
+def test_unchanged_masses_pass(check_with, chance):
+    chance.holds(check_with(lambda topic, mass: mass))
 
 
 @pytest.mark.parametrize("mistake", WRONG)
-def test_wrong_masses_are_seen(mistake, check_with):
-    assert not check_with(WRONG[mistake]).passes()
+def test_wrong_masses_are_seen(mistake, check_with, chance):
+    chance.fails(check_with(WRONG[mistake]))

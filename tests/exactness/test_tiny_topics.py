@@ -5,6 +5,8 @@ import pytest
 
 import plugsamp as ps
 
+from ..chance import of_chain, of_mean
+
 
 def exact_same(beta) -> float:
     """P(z0 = z1) of two one-token documents of word 0, K = 2, symmetric alpha: by hand."""
@@ -15,29 +17,34 @@ def exact_same(beta) -> float:
 
 @pytest.mark.parametrize("beta", [(0.01, 0.03), (0.001, 0.003), (1e-4, 3e-4), (0.3, 0.9)])
 @pytest.mark.parametrize("name", ["dense", "composed", "sparse_pc"])
-def test_two_tokens(name, beta):
+def test_two_tokens(name, beta, chance):
     """The chance that an empty topic takes a token is that of its topic's first word, E[phi] = .25."""
     beta = np.array(beta)
     options = {} if name == "sparse_pc" else {"collapse": "partial"}
     if name == "composed":
         options |= {"proposals": ["word", "doc"], "steps": 4}
     kernel = ps.registry.resolve("kernels", name, **options)
-    chain = ps.Chain(ps.Corpus.from_counts([[1, 0], [1, 0]]), ps.Model(2, alpha=1.0, beta=beta), kernel)
-    same = np.array([chain.z[0] == chain.z[1] for _ in chain.sweeps(12_000)])
-    batches = same.reshape(60, 200).mean(axis=1)
-    error = max(batches.std() / np.sqrt(60), 1e-3)
-    assert abs(same.mean() - exact_same(beta)) < 5 * error
+    corpus, model = ps.Corpus.from_counts([[1, 0], [1, 0]]), ps.Model(2, alpha=1.0, beta=beta)
+
+    def p_value(seed, scale):
+        chain = ps.Chain(corpus, model, kernel, seed=seed).run(100)
+        same = [chain.z[0] == chain.z[1] for _ in chain.sweeps(12_000 * scale)]
+        return of_chain(np.array(same)[:, None], [exact_same(beta)], events=True)
+
+    chance.holds(p_value)
 
 
 @pytest.mark.parametrize("topics", ["dirichlet", "spike_slab"])
-def test_the_topics_of_nothing_are_their_prior(topics):
+def test_the_topics_of_nothing_are_their_prior(topics, chance):
     beta = np.array([1e-3, 3e-3])
     prior = ps.topics.SpikeSlab(0.999999) if topics == "spike_slab" else "dirichlet"
     model = ps.Model(2, alpha=1.0, beta=beta, topics=prior)
     corpus = ps.Corpus.from_counts([[1, 0]])
-    chain = ps.Chain(corpus, model, ps.kernels.Dense("partial"), seed=3)
-    found = []
-    for _ in chain.sweeps(6000):
-        found.append(chain.phi[1 - chain.z[0], 0])
-    assert np.mean(found) == pytest.approx(0.25, abs=0.025)  # nearly always 0 or 1
-    assert np.isfinite(found).all() and min(found) > 0
+
+    def p_value(seed, scale):
+        chain = ps.Chain(corpus, model, ps.kernels.Dense("partial"), seed=seed)
+        found = [chain.phi[1 - chain.z[0], 0] for _ in chain.sweeps(6000 * scale)]
+        assert np.isfinite(found).all() and min(found) > 0
+        return of_mean(found, 0.25)  # nearly always 0 or 1
+
+    chance.holds(p_value)

@@ -12,6 +12,8 @@ from plugsamp.state import State
 from plugsamp.testing import Enumeration, cases_for, check_draws, check_invariance, check_token
 from plugsamp.topics import lazily
 
+from ..chance import of_cells, of_mean, smallest
+
 pytestmark = pytest.mark.usefixtures("blas_limited")
 KERNEL = {"proposals": ["word", "doc"], "composition": "cycle", "steps": 2, "collapse": "partial"}
 
@@ -46,9 +48,9 @@ def many_words(n_topics=70, beta=0.02, n_words=5000, seed=0, kernel=None, alpha=
     return Chain(Corpus.from_counts(counts), Model(n_topics, alpha, beta), kernel, seed=seed)
 
 
-def phi_draws(lazy, n, monkeypatch):
+def phi_draws(lazy, n, seed, monkeypatch):
     monkeypatch.setattr("plugsamp.kernels.composed.suits", lambda state: lazy and lazily.suits(state))
-    chain = many_words()
+    chain = many_words(seed=seed)
     assert (chain.state.lazy is not None) is lazy
     draws = []
     for sweep in range(n):
@@ -58,12 +60,17 @@ def phi_draws(lazy, n, monkeypatch):
 
 
 @pytest.mark.parametrize("lazy", [False, True])
-def test_cells_have_their_law(lazy, monkeypatch):
+def test_cells_have_their_law(lazy, monkeypatch, chance):
     """phi_kw ~ Beta(n_kw + beta, the rest), for cells with and without tokens; topics sum to 1."""
-    chain, draws = phi_draws(lazy, 12, monkeypatch)
+    chance.holds(lambda seed, scale: cells_p_value(lazy, 12 * scale, seed, monkeypatch), more=2)
+
+
+def cells_p_value(lazy, n_draws, seed, monkeypatch):
+    chain, draws = phi_draws(lazy, n_draws, seed, monkeypatch)
     np.testing.assert_allclose(draws.sum(axis=2), 1.0, atol=2e-5)
     n, beta = chain.counts.topic_word, 0.02
     total = chain.counts.topic_totals[:, None] + chain.state.beta_sum
+    p = []
     for least, most in ((0, 0), (1, 1), (2, 4), (5, 100)):
         chosen = (n >= least) & (n <= most)
         shape = (n + beta)[chosen]
@@ -71,20 +78,25 @@ def test_cells_have_their_law(lazy, monkeypatch):
         u = stats.beta.cdf(draws[:, chosen], shape, rest).ravel()
         if most == 0:  # what lies at the floor has no law
             low = float(stats.beta.cdf(1e-29, beta, rest.max()))
-            assert abs((u <= low).mean() - low) < 5 * np.sqrt(low / len(u))
+            p.append(of_mean(u <= low, low, np.sqrt(low * (1 - low))))
             u = (u[u > low][:400_000] - low) / (1 - low)
-        assert stats.kstest(u, "uniform").pvalue > 1e-3, (least, most)
+        p.append(stats.kstest(u, "uniform").pvalue)
+    return smallest(p)
 
 
-def test_sums_of_lazy_topics_have_their_law(monkeypatch):
+def test_sums_of_lazy_topics_have_their_law(monkeypatch, chance):
     """The sum over words that a topic has no token of is Beta, with all small cells in it."""
-    chain, draws = phi_draws(True, 40, monkeypatch)
-    n = chain.counts.topic_word
-    without = (n == 0).sum(axis=1) * 0.02
-    u = stats.beta.cdf(
-        (draws * (n == 0)).sum(axis=2), without, chain.state.beta_sum + n.sum(axis=1) - without
-    )
-    assert stats.kstest(u.ravel(), "uniform").pvalue > 1e-3
+
+    def p_value(seed, scale):
+        chain, draws = phi_draws(True, 40 * scale, seed, monkeypatch)
+        n = chain.counts.topic_word
+        without = (n == 0).sum(axis=1) * 0.02
+        u = stats.beta.cdf(
+            (draws * (n == 0)).sum(axis=2), without, chain.state.beta_sum + n.sum(axis=1) - without
+        )
+        return stats.kstest(u.ravel(), "uniform").pvalue
+
+    chance.holds(p_value, more=2)
 
 
 @pytest.mark.parametrize(
@@ -93,7 +105,12 @@ def test_sums_of_lazy_topics_have_their_law(monkeypatch):
     ids="+".join,
 )
 @pytest.mark.parametrize("loss", ["none", "hinge"])
-def test_tokens_with_lazy_topics(proposals, loss, forced, coarse):
+def test_tokens_with_lazy_topics(proposals, loss, forced, coarse, chance):
+    chance.holds(lambda seed, scale: tokens_p_value(proposals, loss, seed, scale))
+
+
+def tokens_p_value(proposals, loss, seed, scale):
+    p_values = []
     for case in cases_for(loss):
         chain = chain_for(case, proposals)
         assert chain.state.lazy is not None
@@ -101,15 +118,19 @@ def test_tokens_with_lazy_topics(proposals, loss, forced, coarse):
             report = check_token(chain, case, i, collapsed=False)
             assert report.passes(), f"{case}, {report}"
             for p in range(len(proposals)):
-                drawn = check_draws(chain, i, p, draws=5000)
-                assert drawn.passes(), f"{case}, {proposals[p]}, {drawn}"
+                p_values.append(check_draws(chain, i, p, draws=5000 * scale, seed=seed).p_value)
+    return smallest(p_values)
 
 
 @pytest.mark.parametrize("index", range(4))
-def test_posterior_is_invariant_with_lazy_topics(index, forced):
+def test_posterior_is_invariant_with_lazy_topics(index, forced, chance):
     exact = Enumeration(cases_for("none")[index])
-    result = check_invariance(chain_for(exact.case), exact, restarts=400, sweeps=10, seed=2)
-    assert result.passes(), str(result)
+
+    def p_value(seed, scale):
+        chain = chain_for(exact.case, seed=seed)
+        return check_invariance(chain, exact, restarts=400 * scale, sweeps=10, seed=seed).p_value
+
+    chance.holds(p_value)
 
 
 def test_a_wrong_small_cell_is_seen(forced, coarse):
@@ -166,27 +187,28 @@ def test_where_topics_are_lazy():
 
 
 @pytest.mark.parametrize("alpha", [0.1, "by topic"])
-def test_sparse_draws_over_several_sets_of_bits(alpha, monkeypatch):
+def test_sparse_draws_over_several_sets_of_bits(alpha, monkeypatch, chance):
     """What is drawn of 200 topics is the full conditional, with small cells that matter."""
     monkeypatch.setattr(lazily, "tau", lambda state: 0.02)
     chain = many_words(200, kernel=SparsePCLDA(), alpha=alpha).run(2)
     state = chain.state
     assert state.lazy is not None
-    phi, draws, pooled = chain.phi, 200_000, []
+    phi = chain.phi
     small = np.array([not state.lazy.keeps(w, k) for w in range(5) for k in range(200)]).mean()
     assert small > 0.2
+    chance.holds(lambda seed, scale: sparse_p_value(chain, phi, 200_000 * scale, 11 + seed))
+
+
+def sparse_p_value(chain, phi, draws, key):
+    state, pooled = chain.state, []
     for token in np.linspace(0, chain.corpus.n_tokens - 1, 6, dtype=int):
         document = int(np.searchsorted(state.offsets, token, side="right")) - 1
         first, last = state.offsets[document : document + 2]
         n = np.bincount(np.delete(state.z[first:last], token - first), minlength=200)
         mass = (n + state.alpha[:200]) * phi[:, chain.corpus.words[token]]
         _, stated, drawn = chain.phases.sampler.probe(
-            document, int(token - first), int(state.z[token]), 0, draws, 11
+            document, int(token - first), int(state.z[token]), 0, draws, key
         )
         np.testing.assert_allclose(stated / stated.sum(), mass / mass.sum(), rtol=2e-5)
-        expected = draws * mass / mass.sum()
-        often = expected >= 10
-        found = np.append(drawn[often], drawn[~often].sum())
-        wanted = np.append(expected[often], expected[~often].sum())
-        pooled.append(stats.chisquare(found, wanted).pvalue)
-    assert min(pooled) > 1e-3 / len(pooled), pooled
+        pooled.append(of_cells(drawn, draws * mass / mass.sum()))
+    return smallest(pooled)

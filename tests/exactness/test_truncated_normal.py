@@ -6,6 +6,8 @@ from scipy import special, stats
 
 from plugsamp.random.truncated_normal import positive_normal
 
+from ..chance import of_mean
+
 MEANS = [-1e6, -1e3, -40.0, -30.01, -29.99, -8.0, -2.0, -0.3, 0.0, 0.3, 2.0, 8.0, 29.0, 40.0, 1e3]
 
 
@@ -19,32 +21,38 @@ def cdf(x, mean):
     return 1 - np.exp(mean * x - 0.5 * x * x) * ratio
 
 
-def draw(mean, n=100_000):
-    return positive_normal(np.full(n, mean), np.random.default_rng(3))
+def draw(mean, seed, n):
+    return positive_normal(np.full(n, mean), np.random.default_rng([3, seed]))
 
 
 @pytest.mark.parametrize("mean", MEANS)
-def test_distribution(mean):
-    x = draw(mean)
-    assert np.all(np.isfinite(x)) and np.all(x > 0)
-    assert stats.kstest(x, lambda v: cdf(v, mean)).pvalue > 1e-3
+def test_distribution(mean, chance):
+    def p_value(seed, scale):
+        x = draw(mean, seed, 100_000 * scale)
+        assert np.all(np.isfinite(x)) and np.all(x > 0)
+        return stats.kstest(x, lambda v: cdf(v, mean)).pvalue
+
+    chance.holds(p_value)
 
 
 @pytest.mark.parametrize("mean", [-5.0, 0.0, 5.0])
-def test_against_scipy(mean):
-    assert stats.kstest(draw(mean), stats.truncnorm(-mean, np.inf, loc=mean).cdf).pvalue > 1e-3
+def test_against_scipy(mean, chance):
+    law = stats.truncnorm(-mean, np.inf, loc=mean).cdf
+    chance.holds(lambda seed, scale: stats.kstest(draw(mean, seed, 100_000 * scale), law).pvalue)
 
 
 @pytest.mark.parametrize("mean", [-40.0, -1.0, 1.0])
-def test_a_biased_draw_is_seen(mean):
-    assert stats.kstest(draw(mean) * 1.02, lambda v: cdf(v, mean)).pvalue < 1e-3
+def test_a_biased_draw_is_seen(mean, chance):
+    def p_value(seed, scale):
+        return stats.kstest(draw(mean, seed, 100_000 * scale) * 1.02, lambda v: cdf(v, mean)).pvalue
+
+    chance.fails(p_value)
 
 
 @pytest.mark.parametrize("mean", [-1e3, -40.0, -10.0, 0.5, 40.0])
-def test_means(mean):
-    x = draw(mean, 400_000)
+def test_means(mean, chance):
     expected = mean + np.sqrt(2 / np.pi) / special.erfcx(-mean / np.sqrt(2))
-    assert abs(x.mean() - expected) < 4.5 * x.std() / np.sqrt(400_000)
+    chance.holds(lambda seed, scale: of_mean(draw(mean, seed, 400_000 * scale), expected))
 
 
 def test_extremes_and_mixed_arguments():

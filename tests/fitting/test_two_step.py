@@ -9,6 +9,8 @@ from plugsamp.fitting.second_step import SecondStep
 from plugsamp.fitting.two_step import without_responses
 from plugsamp.losses.coding import code_classes, code_real
 
+from ..regression.moments import moments_p_value
+
 
 def corpus(n=60, responses=None, seed=0, **given):
     """Two kinds of documents, by halves of the vocabulary."""
@@ -75,22 +77,26 @@ def test_missing_responses_and_weights():
         assert (fitted.predictor.predict(test).labels == test.responses).mean() > 0.95
 
 
-def test_the_same_regression_has_the_exact_posterior():
+def test_the_same_regression_has_the_exact_posterior(chance):
     """Gaussian with a fixed variance is conjugate: moments are known."""
     rng = np.random.default_rng(2)
     topics = rng.dirichlet(np.ones(3), 40)
     y = topics @ [1.0, -2.0, 0.5] + 0.5 * rng.standard_normal(40)
     features = regression.Features(topics, rng.standard_normal((40, 1)), True)
     loss, prior = ps.losses.Gaussian(variance=0.25), ps.priors.Normal(variance=2.0)
-    draws, _ = regression.sample(features, code_real(y), loss, prior, sweeps=4000, kept=range(1, 4001))
     u = np.column_stack([topics, features.covariates, np.ones(40)])
     precision = u.T @ u / 0.25 + np.diag(prior.precision({}, 0, features.columns))
     covariance = np.linalg.inv(precision)
     mean = covariance @ u.T @ y / 0.25
-    error = (draws[:, 0].mean(axis=0) - mean) / np.sqrt(np.diag(covariance) / 4000)
-    assert np.abs(error).max() < 4.5
-    scaled = np.linalg.solve(np.linalg.cholesky(covariance), (draws[:, 0] - mean).T)
-    assert np.abs(scaled @ scaled.T / 4000 - np.eye(5)).max() < 0.12
+
+    def p_value(seed, scale):
+        n = 4000 * scale
+        draws, _ = regression.sample(
+            features, code_real(y), loss, prior, sweeps=n, kept=range(1, n + 1), seed=seed
+        )
+        return moments_p_value(draws[:, 0], mean, covariance)
+
+    chance.holds(p_value)
 
 
 def test_a_label_that_nobody_has_is_never_predicted():

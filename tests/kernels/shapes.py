@@ -1,7 +1,6 @@
 """Odd shapes for the unsupervised kernels, and the conditional of a token by brute force."""
 
 import numpy as np
-from scipy import stats
 
 from plugsamp.corpus import Corpus
 from plugsamp.testing import Case, token_log_conditional
@@ -45,19 +44,6 @@ def tokens(chosen, chain, n=4):
 
 def conditional(chosen, chain, i):
     return np.exp(token_log_conditional(chosen, i, chain.z))
-
-
-def fit_p_value(drawn, p):
-    """Chi-square of counts against probabilities, cells of few draws pooled."""
-    expected = p * drawn.sum()
-    order = np.argsort(expected)
-    expected, drawn = expected[order], drawn[order]
-    small = int(np.searchsorted(np.cumsum(expected), 10.0)) + 1
-    e = np.concatenate([[expected[:small].sum()], expected[small:]])
-    n = np.concatenate([[drawn[:small].sum()], drawn[small:]])
-    if len(e) < 2:
-        return 1.0
-    return float(stats.chi2.sf(((n - e) ** 2 / e).sum(), len(e) - 1))
 
 
 def random_corpus(n_documents=60, n_words=50, seed=3, rate=1.0):

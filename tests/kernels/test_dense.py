@@ -5,11 +5,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from scipy import stats
 from scipy.special import gammaln
 
 import plugsamp as ps
 from plugsamp.kernels import Dense, dense
+
+from ..chance import of_chain
 
 WORDS, K, C = [0, 1, 1, 2, 3], 17, 2
 
@@ -45,21 +46,23 @@ def brute_force(chain) -> dict:
     return {z: np.exp(v - top) / total for z, v in logs.items()}
 
 
-def test_a_document_of_large_scores_has_the_right_distribution(chain):
+def test_a_document_of_large_scores_has_the_right_distribution(chain, chance):
     expected = brute_force(chain)
-    seen = dict.fromkeys(expected, 0)
-    n, thin = 4000, 3
-    for sweep in range(n * thin):
-        report = chain.phases.sampler.sample(0, 1, 1000 + sweep)
-        assert report.forms == {"sum": 0, "double": len(WORDS)}
-        if sweep % thin == 0:
-            seen[tuple(chain.z.tolist())] += 1
-    likely = [z for z, p in expected.items() if p * n > 5]
-    rest = n - sum(seen[z] for z in likely)
-    observed = [*(seen[z] for z in likely), rest]
-    wanted = np.array([*(expected[z] * n for z in likely), 0.0])
-    wanted[-1] = n - wanted.sum()
-    assert len(likely) > 12 and stats.chisquare(observed, wanted).pvalue > 1e-3
+    likely = {z: place for place, z in enumerate(z for z, p in expected.items() if p > 0.002)}
+    assert len(likely) > 12
+    wanted = np.array([expected[z] for z in likely])
+
+    def p_value(seed, scale):
+        n = 12_000 * scale
+        seen = np.zeros((n, len(likely)))
+        for sweep in range(n):
+            report = chain.phases.sampler.sample(0, 1, 10**7 * seed + 1000 + sweep)
+            assert report.forms == {"sum": 0, "double": len(WORDS)}
+            if (z := tuple(chain.z.tolist())) in likely:
+                seen[sweep, likely[z]] = 1.0
+        return of_chain(seen, wanted, events=True)
+
+    chance.holds(p_value)
 
 
 def test_the_conditional_of_a_token_has_its_digits(chain):

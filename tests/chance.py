@@ -1,0 +1,110 @@
+"""The judge of statistical tests, and what several of them need to make a p-value."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import numpy as np
+from scipy import stats
+
+from plugsamp.testing.statistics import autocorrelation_time, batch_means, compare_means
+
+#: A p-value below SUSPECT is looked at again. In the second look, with more draws, one below CERTAIN fails.
+SUSPECT, CERTAIN = 1e-3, 1e-5
+
+#: A mutant that is this far off in the first look needs no second.
+PLAIN = 1e-8
+
+
+class TooFewDraws(AssertionError):
+    """A chain's effective draws do not suffice for a valid p-value."""
+
+
+class Chance:
+    """Judge tests whose outcome is a p-value.
+
+    What is true fails with probability 1e-8 = SUSPECT * CERTAIN, so that some thousand tests fail by chance
+    less often than once on 10,000 machines. PLUGSAMP_TEST_SEED in the environment shifts all seeds, and
+    PLUGSAMP_TEST_PVALUES names a file that first p-values are added to, a line of JSON each:
+    tools/suite_pvalues.py looks at their distribution.
+    """
+
+    def __init__(self, test: str):
+        self.test, self.shift = test, 100_003 * int(os.environ.get("PLUGSAMP_TEST_SEED", "0"))
+
+    def holds(self, p_value, seed: int = 0, more: int = 4) -> None:
+        """Fail unless `p_value(seed, scale)` looks like that of a true hypothesis.
+
+        Parameters
+        ----------
+        p_value : callable (seed, scale) -> float
+            Of `scale` times the test's usual draws.
+        more : int
+            The scale of the second look.
+        """
+        first = self._first(p_value, seed, more, False)
+        if first < SUSPECT:
+            second = p_value(seed + self.shift + 7919, more)
+            assert second >= CERTAIN, f"p = {first:.2g}, and {second:.2g} with {more} times the draws"
+
+    def fails(self, p_value, seed: int = 0, more: int = 4) -> None:
+        """Fail unless `holds` would: the hypothesis is wrong, and is to be seen to be."""
+        first = self._first(p_value, seed, more, True)
+        assert first < SUSPECT, f"a mistake is not seen: p = {first:.2g}"
+        if first > PLAIN:
+            second = p_value(seed + self.shift + 7919, more)
+            assert second < CERTAIN, f"a mistake is not seen: p = {first:.2g}, then {second:.2g}"
+
+    def _first(self, p_value, seed: int, more: int, mutant: bool) -> float:
+        try:
+            p = float(p_value(seed + self.shift, 1))
+        except TooFewDraws:  # the chain has mixed worse than usual
+            p = float(p_value(seed + self.shift, more))
+        if file := os.environ.get("PLUGSAMP_TEST_PVALUES"):
+            line = json.dumps({"test": self.test, "p": p, "mutant": mutant})
+            with open(file, "a") as f:
+                f.write(line + "\n")
+        return p
+
+
+def smallest(p_values) -> float:
+    """The p-value of the smallest of some independent ones (Sidak 1967)."""
+    p = np.asarray(p_values, dtype=float).ravel()
+    return float(-np.expm1(len(p) * np.log1p(-min(p.min(), 1.0 - 1e-16))))
+
+
+def of_mean(values, mean: float, deviation: float | None = None) -> float:
+    """Two-sided p-value of the mean of independent values; their own deviation unless one is given."""
+    values = np.ravel(values)
+    deviation = values.std(ddof=1) if deviation is None else deviation
+    return float(2 * stats.norm.sf(abs(values.mean() - mean) / deviation * np.sqrt(len(values))))
+
+
+def of_cells(found, expected, least: float = 10.0) -> float:
+    """Chi-square p-value of counts against expected ones of the same sum; cells of few are pooled."""
+    found, expected = np.ravel(found), np.ravel(expected)
+    order = np.argsort(expected)
+    found, expected = found[order], expected[order]
+    small = min(int(np.searchsorted(np.cumsum(expected), least)) + 1, len(expected))
+    n = np.append(found[:small].sum(), found[small:])
+    e = np.append(expected[:small].sum(), expected[small:])
+    return float(stats.chi2.sf(((n - e) ** 2 / e).sum(), len(e) - 1)) if len(e) > 1 else 1.0
+
+
+def of_chain(values, expected, *, events: bool = False, batches: int = 30, worth: float = 10.0) -> float:
+    """p-value of means of a chain's values (n, F), by batches worth `worth` independent draws for each.
+
+    Raises `TooFewDraws` where the chain is too short for that. `events` says that values are 0 or 1, of
+    which rare ones are left out.
+    """
+    values, expected = np.asarray(values, dtype=float), np.asarray(expected, dtype=float)
+    share = expected if events else None
+    often = np.ones(len(expected), dtype=bool)
+    if events:
+        often = len(values) * np.minimum(expected, 1.0 - expected) >= 25.0
+    found = len(values) / batches / autocorrelation_time(values[:, often]).max()
+    if found < worth:
+        raise TooFewDraws(f"a batch is worth {found:.1f} independent draws, not {worth:g}")
+    names = [str(i) for i in range(len(expected))]
+    return compare_means(batch_means(values, batches), expected, names, share=share, worth=found).p_value
