@@ -72,6 +72,21 @@ def shown(value) -> str:
     return str(value)
 
 
+def in_quotes(value):
+    """A value that YAML has read as no text, or a list with some, as texts; None of what is none of these.
+
+    Of NaN, null and booleans the letters are not known any more: the most usual ones are taken.
+    """
+    if isinstance(value, list | tuple):
+        texts = [v if isinstance(v, str) else in_quotes(v) for v in value]
+        return None if None in texts else texts
+    if value is None or isinstance(value, bool):
+        return shown(value)
+    if isinstance(value, float):
+        return "NaN" if math.isnan(value) else str(value)
+    return str(value) if isinstance(value, int) else None
+
+
 def describe(annotation) -> str:
     """An annotation in words."""
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)

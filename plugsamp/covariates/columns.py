@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
 
-from plugsamp.checks import LARGEST, number_of, shortened
-from plugsamp.errors import InputError
+from plugsamp.checks import LARGEST, listed, number_of, shortened
+from plugsamp.errors import InputError, InputWarning
+from plugsamp.lookalikes import matched, tidy, warn_of
 from plugsamp.units import mean_and_deviation
 
 #: The pool of rare values.
@@ -128,6 +130,7 @@ class Categories:
         counts = Counter(value for row in classes(corpus, column, separator) for value in row)
         if not counts:
             raise InputError(f"no training document has a value in the column {column!r}")
+        warn_of(counts, f"values of the column {column!r}", stacklevel=6)
         kept = sorted(v for v, n in counts.items() if n >= min_count and v != OTHER)
         return cls(column, tuple(kept), len(kept) < len(counts), separator)
 
@@ -140,10 +143,20 @@ class Categories:
 
         known = frozenset(self.values)
         pool = [OTHER] if self.pooled else []
-        rows = [
-            {v for v in row if v in known} | set(pool if any(v not in known for v in row) else ())
-            for row in classes(corpus, self.column, self.separator)
-        ]
+        found = classes(corpus, self.column, self.separator)
+        values = {v for row in found for v in row}
+        same = matched(values, known)
+        if values and known and not pool and values.isdisjoint(known) and not same:
+            warnings.warn(
+                f"no document has a value of the column {self.column!r} that training documents had: "
+                f"they have {_quoted(values)}, and training had {_quoted(known)}",
+                InputWarning,
+                stacklevel=5,
+            )
+        rows = []
+        for row in found:
+            row = [same.get(v, v) for v in row]
+            rows.append({v for v in row if v in known} | set(pool if not known.issuperset(row) else ()))
         encoder = CountVectorizer(analyzer=sorted, vocabulary=[*self.values, *pool], dtype=np.float64)
         return sp.csr_array(encoder.transform(rows))
 
@@ -166,4 +179,8 @@ def _text(value) -> str:
         return "true" if value else "false"
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    return str(value).strip()
+    return tidy(str(value))
+
+
+def _quoted(values) -> str:
+    return listed([repr(v) for v in sorted(values)], 5)

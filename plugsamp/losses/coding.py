@@ -10,6 +10,7 @@ import numpy as np
 from plugsamp.brief import Brief
 from plugsamp.checks import LARGEST, is_number, shortened
 from plugsamp.errors import InputWarning
+from plugsamp.lookalikes import warn_of
 from plugsamp.units import mean_and_deviation
 
 
@@ -172,6 +173,7 @@ def code_classes(responses, names=None, *, one_each: bool = False) -> Coding:
             InputWarning,
             stacklevel=3,
         )
+    warn_of(classes, "labels", stacklevel=4)
     index = {c: i for i, c in enumerate(classes)}
     code = np.array([-1 if m else index[v] for v, m in zip(labels, missing, strict=True)])
     binary = len(classes) == 2 and not one_each
@@ -201,4 +203,5 @@ def _code_multilabel(table, names) -> Coding:
     y[missing] = np.nan
     classes = np.empty(table.shape[1], dtype=object)
     classes[:] = list(names) if names is not None else [str(i) for i in range(table.shape[1])]
+    warn_of(names or (), "labels", stacklevel=5)
     return Coding(y, "multilabel", classes)

@@ -8,6 +8,7 @@ import numpy as np
 
 from plugsamp.checks import listed
 from plugsamp.errors import InputWarning
+from plugsamp.lookalikes import matched
 from plugsamp.losses.coding import is_missing
 
 #: Tasks with a column of responses for each output.
@@ -41,6 +42,8 @@ def responses_for(coding, corpus) -> np.ndarray | None:
     if found is None or names is None or coding.task not in SEVERAL:
         return found
     own = coding.output_names
+    same = matched(names, own)
+    names = [name if same.get(name, name) in names else same.get(name, name) for name in names]
     if list(names) == own or (len(names) == len(own) and _unnamed(own)):
         return found
     several_labels = coding.task == "multilabel"

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn import metrics as sk
 
 from plugsamp.checks import listed
+from plugsamp.lookalikes import advice, looks_missing, matched
 from plugsamp.losses.coding import is_missing
 
 #: The one number by which a task is judged.
@@ -95,11 +96,18 @@ def _classes(prediction, responses) -> dict:
     if not true:
         return dict.fromkeys(names) | _counted(0, missing.sum())
     index = {label: i for i, label in enumerate(prediction.coding.classes.tolist())}
+    same = matched(true, index)
+    true = [same.get(label, label) for label in true]
     unseen = sorted({repr(label) for label in true if label not in index})
     if unseen:
         told = f"labels that the model was not fitted with count as wrong: {listed(unseen, 5)}"
         if prediction.calibrated and prediction.probabilities is not None:
             told += f"; log_loss is of the other {sum(label in index for label in true)} documents"
+        if absent := looks_missing(label for label in true if label not in index):
+            told += (
+                f"; {listed(list(map(repr, absent)), 5)} may be no label: {advice(absent)} "
+                "missing_labels=true leaves such documents out; in Python it is None"
+            )
         warnings.warn(told, stacklevel=3)
     for label in true:
         index.setdefault(label, len(index))

@@ -7,18 +7,17 @@ import io
 import math
 import sys
 import threading
-import warnings
 from dataclasses import dataclass
 from typing import ClassVar
 
-from plugsamp.errors import InputError, InputWarning
+from plugsamp.errors import InputError
+from plugsamp.lookalikes import MISSING, advice, tidy
 from plugsamp.readers.base import TestFile
 from plugsamp.readers.fields import NAMES, FieldOptions
 from plugsamp.readers.files import read_text
 from plugsamp.readers.records import Records, TextReader, unique_ids
 
 _LIMIT_LOCK = threading.Lock()
-_LOOKS_MISSING = {"nan", "na", "n/a", "null", "none", "?"}
 
 
 @dataclass(kw_only=True)
@@ -36,8 +35,6 @@ class Table(FieldOptions, TestFile, TextReader):
         Whether the first row names the columns; otherwise they are called 1, 2, ...
     label_delimiter : str
         What separates the labels in a column of several.
-    missing_as : list of str, optional
-        Labels and values of columns that mean "missing" besides the empty one, such as NaN. Text never is.
     encoding : str
         Of the file, such as utf-8 or latin-1.
     Others : see `FieldOptions`, `plugsamp.readers.text.TextOptions`, `plugsamp.readers.base`.
@@ -47,10 +44,9 @@ class Table(FieldOptions, TestFile, TextReader):
     delimiter: str = "auto"
     header: bool = True
     label_delimiter: str = ";"
-    missing_as: list[str] | None = None
     encoding: str = "utf-8"
 
-    of_layout: ClassVar[tuple[str, ...]] = (*NAMES, "delimiter", "header", "label_delimiter")
+    of_layout: ClassVar[tuple[str, ...]] = (*NAMES, "missing_as", "delimiter", "header", "label_delimiter")
 
     def records(self, path: str) -> Records:
         lines, rows = self._rows(path)
@@ -111,11 +107,10 @@ class Table(FieldOptions, TestFile, TextReader):
 
     def _column_of(self, name, column, lines, path) -> list:
         values = self._present(column[self.need(name, column, path, 1)])
-        hint = "; values that mean missing are named in missing_as"
-        return [self.column_value(name, v, path, n, hint) for v, n in zip(values, lines, strict=True)]
+        return [self.column_value(name, v, path, n) for v, n in zip(values, lines, strict=True)]
 
     def _present(self, values) -> list[str | None]:
-        missing = {"", *(self.missing_as or ())}
+        missing = {"", *self.missing_values}
         return [None if v.strip() in missing else v.strip() for v in values]
 
     def _rows(self, path):
@@ -152,10 +147,12 @@ class Table(FieldOptions, TestFile, TextReader):
         values = self._present(values)
         absent = [n for v, n in zip(values, lines, strict=True) if v is None]
         if absent and not self.may_lack_responses:
-            alike = [v for v in values if v is not None and v.lower() in _LOOKS_MISSING]
+            alike = [v for v in values if v is not None and tidy(v) in MISSING]
             n = len(absent) + len(alike)
             note = (
-                f", {len(alike)} of them {alike[0]!r}, which is missing only with missing_as" if alike else ""
+                f", {len(alike)} of them {alike[0]!r}, which is missing only with {advice(set(alike))}"
+                if alike
+                else ""
             )
             raise InputError(
                 f"{n} document{'s' * (n != 1)} without a {name} (the first on this line{note}); pass "
@@ -164,7 +161,6 @@ class Table(FieldOptions, TestFile, TextReader):
                 line=absent[0],
             )
         if kind == "label":
-            _warn_of_equal_numbers(values, path)
             return values
         if kind == "labels":
             return [None if v is None else _labels(v.split(self.label_delimiter)) for v in values]
@@ -181,26 +177,9 @@ def _number(value: str, name, path, line) -> float:
     except ValueError:
         number = math.nan
     if not math.isfinite(number):
-        raise InputError(f"{name} must be a finite number, found {value!r}", file=path, line=line)
+        hint = f"; {advice([value])} reads it as missing" if tidy(value) in MISSING else ""
+        raise InputError(f"{name} must be a finite number, found {value!r}{hint}", file=path, line=line)
     return number
-
-
-def _warn_of_equal_numbers(values, path) -> None:
-    """Labels are text; that "1" and "01" differ should surprise nobody."""
-    by_number: dict[float, list[str]] = {}
-    for label in sorted({v for v in values if v is not None}):
-        try:
-            by_number.setdefault(float(label), []).append(label)
-        except ValueError:
-            continue
-    for same in by_number.values():
-        if len(same) > 1:
-            warnings.warn(
-                f"{path}: labels are text, so {', '.join(same)} are different classes though equal numbers",
-                InputWarning,
-                stacklevel=5,
-            )
-            return
 
 
 def _quoting_error(text, line, delimiter, path, error) -> InputError:

@@ -10,6 +10,7 @@ from typing import ClassVar, Self
 
 from plugsamp.checks import number_of
 from plugsamp.errors import InputError, InputWarning
+from plugsamp.lookalikes import MISSING, advice, tidy
 from plugsamp.readers.base import Wanted
 
 #: Options that are names of fields.
@@ -31,6 +32,9 @@ class FieldOptions:
         Which response is used: ``"label"``, ``"labels"``, ``"y"``, ``"none"``, or ``"auto"``, the
         first of them that was named and the file has. A loss for real responses looks for `y` first, and
         takes the numbers of `label` where there is none.
+    missing_as : list of str, optional
+        Labels and values of columns that mean "missing" besides the empty one, such as NA; in quotes, such as
+        ``["NaN"]``, where they could be read as something else than text. Text never is missing.
     missing_labels : bool
         Whether a document may lack its response; otherwise one without is refused.
     weight : str, optional
@@ -53,6 +57,7 @@ class FieldOptions:
     y: str | list[str] = "y"
     id: str = "id"
     response: str = "auto"
+    missing_as: list[str] | None = None
     missing_labels: bool = False
     weight: str | None = None
     fields: list[str] | None = None
@@ -63,7 +68,7 @@ class FieldOptions:
     has_columns = True
     wanted = Wanted()
     field_names: ClassVar[tuple[str, ...]] = NAMES
-    of_layout: ClassVar[tuple[str, ...]] = NAMES
+    of_layout: ClassVar[tuple[str, ...]] = (*NAMES, "missing_as")
 
     def __post_init__(self):
         # Fields and values may look like numbers (fold=9), which configs read as such.
@@ -77,6 +82,8 @@ class FieldOptions:
                 setattr(self, name, list(map(str, value)))
             elif value is not None:
                 setattr(self, name, [str(value)] if name == "fields" else str(value))
+        if isinstance(self.missing_as, str):
+            self.missing_as = [self.missing_as]
         if not self.y:
             raise InputError("y= names no field; leave it out where there is no real response")
 
@@ -109,6 +116,10 @@ class FieldOptions:
     def columns(self) -> list[str]:
         """The fields to keep, each once."""
         return list(dict.fromkeys([*(self.fields or ()), *self.wanted.columns]))
+
+    @property
+    def missing_values(self) -> frozenset[str]:
+        return frozenset(map(str.strip, self.missing_as or ()))
 
     @property
     def may_lack_responses(self) -> bool:
@@ -158,15 +169,18 @@ class FieldOptions:
             )
         return weight
 
-    def column_value(self, name, value, file, line, hint=""):
+    def column_value(self, name, value, file, line):
         """The raw value of a column, a float where it is to be numeric."""
         if name not in self.wanted.numeric:
             return value
         number = number_of(value)
         if math.isinf(number):
             found = list(value) if isinstance(value, tuple) else value
+            hint = "values that mean missing are named in missing_as"
+            if isinstance(value, str) and tidy(value) in MISSING:
+                hint = f"{advice([value.strip()])} reads it as missing"
             raise InputError(
-                f"{name} must be a finite number, found {found!r}{hint}; a column of classes is named in "
+                f"{name} must be a finite number, found {found!r}; {hint}; a column of classes is named in "
                 "covariates.categorical",
                 file=file,
                 line=line,

@@ -9,6 +9,7 @@ from typing import ClassVar
 from plugsamp.checks import check_text
 from plugsamp.counts import LIMIT
 from plugsamp.errors import InputError
+from plugsamp.lookalikes import key
 from plugsamp.readers.base import TestFile
 from plugsamp.readers.fields import NAMES, FieldOptions
 from plugsamp.readers.files import read_lines
@@ -37,7 +38,7 @@ class JsonLines(FieldOptions, TestFile, TextReader):
     encoding: str = "utf-8"
 
     field_names: ClassVar[tuple[str, ...]] = (*NAMES, "tokens", "counts")
-    of_layout: ClassVar[tuple[str, ...]] = field_names
+    of_layout: ClassVar[tuple[str, ...]] = (*field_names, "missing_as")
 
     def records(self, path: str) -> Records:
         kind = None
@@ -45,7 +46,7 @@ class JsonLines(FieldOptions, TestFile, TextReader):
         columns: dict[str, list] = {name: [] for name in self.columns}
         found_columns: set[str] = set()
         unlabelled: list[tuple[int, str]] = []
-        label_type = None
+        label_type, missing = None, self.missing_values
         for line, source in enumerate(read_lines(path, self.encoding), 1):
             if not source or source.isspace():
                 continue
@@ -70,13 +71,14 @@ class JsonLines(FieldOptions, TestFile, TextReader):
                 weights.append(self.weight_of(document[self.weight], path, line))
             for name, values in columns.items():
                 value = at.column(document.get(name), name)
+                value = None if _is_one(value, missing) else value
                 values.append(self.column_value(name, value, path, line))
             found_columns.update(columns.keys() & document.keys())
             if response:
                 values = []
                 for name in response_fields:
                     value = document.get(name)
-                    if value is None:
+                    if value is None or _is_one(value, missing):
                         unlabelled.append((line, name))
                         values.append(None)
                         continue
@@ -108,7 +110,7 @@ class JsonLines(FieldOptions, TestFile, TextReader):
             contents,
             unique_ids(ids, lines, path),
             response,
-            responses,
+            _whole(responses) if label_type == "a number" and response == "label" else responses,
             tests or None,
             response_names=response_fields,
             weights=weights,
@@ -241,6 +243,18 @@ def _label(value, name, at):
     if not text.strip():
         at.refuse(f"{name} is empty; a missing label is null")
     return text, _type(value)
+
+
+def _is_one(value, missing: frozenset[str]) -> bool:
+    """Whether a value is a text that means "missing"."""
+    return isinstance(value, str) and value.strip() in missing
+
+
+def _whole(labels: list) -> list:
+    """Numbers as labels: 1.0 is 1 where there is such a label."""
+    same = {label: key(label) for label in {*labels} - {None}}
+    known = set(same)
+    return [same[label] if label and same[label] in known else label for label in labels]
 
 
 def _labels(value, name, at):

@@ -11,6 +11,7 @@ import numpy as np
 
 from plugsamp.corpus import Corpus
 from plugsamp.errors import InputError
+from plugsamp.lookalikes import tidied
 from plugsamp.readers.base import Reader, Split, SplitOptions, TestFile, check_tokens
 from plugsamp.readers.files import read_lines, read_names
 from plugsamp.readers.numbers import COUNT
@@ -83,7 +84,7 @@ class MatrixReader(TestFile, SplitOptions, Reader):
         return corpus if vocabulary is None else corpus.with_vocabulary(vocabulary)
 
     def _labels(self, path, shape) -> np.ndarray:
-        lines = [line.strip() for line in read_lines(path)]
+        lines = tidied(read_lines(path))
         blank = next((i for i, line in enumerate(lines, 1) if not line), None)
         if blank is not None:
             raise InputError("the line has no label", file=path, line=blank)

@@ -11,6 +11,7 @@ import numpy as np
 
 from plugsamp.corpus import Corpus
 from plugsamp.errors import InputError, InputWarning
+from plugsamp.lookalikes import matched, tidied
 from plugsamp.readers.base import TO_PREDICT, Reader, Split, SplitOptions, check_only
 from plugsamp.readers.split import seeded_split
 from plugsamp.readers.text import TextOptions
@@ -92,6 +93,7 @@ class TextReader(TextOptions, SplitOptions, Reader):
         return self._corpora(train, test, vocabulary)
 
     def _selected_records(self, records: Records) -> Records:
+        records = replace(records, responses=tidied(records.responses))
         if self.only is None:
             return records
         if records.response != "label":
@@ -100,8 +102,8 @@ class TextReader(TextOptions, SplitOptions, Reader):
             )
         if not any(records.responses):
             return records
-        check_only(self.only, [r for r in records.responses if r is not None], records.file)
-        wanted = set(map(str, self.only))
+        check_only(tidied(map(str, self.only)), [r for r in records.responses if r is not None], records.file)
+        wanted = set(tidied(map(str, self.only)))
         return records.take([i for i, r in enumerate(records.responses) if r in wanted])
 
     def _divided(self, records: Records) -> tuple[Records, Records | None]:
@@ -202,6 +204,8 @@ def _warn_of_emptied(part: Records, corpus: Corpus) -> None:
 
 def coded_responses(train: Records, test: Records | None):
     """((train's, test's), names): labels as objects, real numbers as floats, label lists as 0/1 tables."""
+    if test is not None and train.response in ("label", "labels"):
+        test = replace(test, responses=_as_in_training(train.responses, test.responses))
     parts = (train, test)
     if train.response is None:
         return (None, None), None
@@ -217,6 +221,16 @@ def coded_responses(train: Records, test: Records | None):
         raise InputError("no document has a label", file=train.file)
     index = {name: i for i, name in enumerate(names)}
     return [p and indicator_table(p.responses, index) for p in parts], names
+
+
+def _as_in_training(train: list, test: list) -> list:
+    """Labels of test documents, those of the same value as one of training documents called as there."""
+
+    def each(responses):
+        return {label for r in responses for label in (r if isinstance(r, list) else [r])}
+
+    same = matched(each(test), each(train))
+    return [[same.get(x, x) for x in r] if isinstance(r, list) else same.get(r, r) for r in test]
 
 
 def real_responses(responses, n_columns: int) -> np.ndarray:

@@ -3,6 +3,7 @@ import csv
 import numpy as np
 import pytest
 
+import plugsamp as ps
 from plugsamp.errors import InputError, InputWarning
 from plugsamp.readers.csv import Table
 
@@ -78,5 +79,5 @@ def test_refusals(read):
         read("text,label\na,b\n", text="body")
     with pytest.raises(InputError, match="no documents"):
         read("")
-    with pytest.warns(InputWarning, match="01, 1 are different classes"):
-        read("text,label\nball,1\nball,01\n")
+    with pytest.warns(InputWarning, match="labels '01', '1' are different values"):
+        ps.fit(read("text,label\nball,1\nball,01\n").train, ps.Model(2, loss="hinge"), sweeps=1)
