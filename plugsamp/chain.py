@@ -20,6 +20,7 @@ from plugsamp.diagnostics.approximations import approximations
 from plugsamp.errors import ApproximationWarning, InputWarning, NonFinite
 from plugsamp.kernels.base import Kernel, partial_kernels, responsive_kernels
 from plugsamp.model import Model
+from plugsamp.options import check_kept
 from plugsamp.priors.columns import Columns
 from plugsamp.random.draws import Purpose, stream, stream_key
 from plugsamp.registry import require, resolve
@@ -153,6 +154,8 @@ class Chain:
         require("model", model, Model)
         require("kernel", self.kernel, Kernel, "kernels")
         require("backend", self.backend, Backend, "backends")
+        for part in (model.loss, model.weights, model.topics, self.kernel):
+            check_kept(part)
         if corpus.responses is not None and not model.loss_given:
             warnings.warn(
                 'the corpus has responses and the model no loss, so they are not used; pass loss="hinge" to '

@@ -21,6 +21,7 @@ from hydra.plugins.search_path_plugin import SearchPathPlugin
 from omegaconf import OmegaConf
 
 from plugsamp import registry
+from plugsamp.options import plain_default
 
 #: Config group -> registry group.
 CONFIG_GROUPS = {
@@ -213,9 +214,8 @@ def _split(config_path: str) -> tuple[str, str]:
 
 
 def _plain(value):
-    """A default as YAML can hold it."""
-    if isinstance(value, tuple | set | frozenset):
-        return [_plain(v) for v in value]
-    if value is None or isinstance(value, bool | int | float | str | list | dict):
-        return value
-    return str(value)
+    """A default as YAML can hold it; one that it cannot is left to the constructor, as what is missing is."""
+    try:
+        return plain_default(value)
+    except TypeError:
+        return "???"

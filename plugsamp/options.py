@@ -10,7 +10,10 @@ import types
 import typing
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
+
+import numpy as np
 
 _NAMES = {
     int: "a whole number",
@@ -61,8 +64,59 @@ class Configured:
         return f"{type(self).__name__}({inside})"
 
 
+def check_kept(value: Configured) -> None:
+    """Refuse an object whose class makes another one of its options: what is saved of it would be another.
+
+    Raises
+    ------
+    TypeError
+        An option that the constructor does not keep as it was given.
+    """
+    options = value.options()
+    again = type(value)(**options).options()
+    for name, kept in options.items():
+        if not _same(kept, again[name]):
+            raise TypeError(
+                f"{type(value).__name__} keeps self.{name} = {again[name]!r} when it is given "
+                f"{name}={kept!r}; it must keep what it is given, or a saved model would be another"
+            )
+
+
+def _same(a, b) -> bool:
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return np.array_equal(a, b)
+    return a is b or bool(a == b) or repr(a) == repr(b)  # NaN, and objects without an equality
+
+
+def plain_default(value):
+    """A default as a file can hold it: an enum by its name, a scalar of NumPy as a number.
+
+    Raises
+    ------
+    TypeError
+        Nothing plain stands for it.
+    """
+    if isinstance(value, Enum):
+        return value.name
+    if isinstance(value, np.generic | np.ndarray):
+        return plain_default(value.tolist())
+    if isinstance(value, list | tuple | set | frozenset):
+        return [plain_default(v) for v in value]
+    if isinstance(value, dict):
+        return {k: plain_default(v) for k, v in value.items()}
+    if isinstance(value, Path):
+        return str(value)
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    raise TypeError
+
+
 def shown(value) -> str:
     """A value as one would write it on the command line."""
+    if isinstance(value, Enum):
+        return value.name
+    if isinstance(value, np.generic):
+        value = value.item()
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, list | tuple):
@@ -96,6 +150,8 @@ def describe(annotation) -> str:
         return " or ".join(describe(a) for a in arguments)
     if _is_sequence(origin) and arguments:
         return f"a list ({describe(arguments[0])} each)"
+    if _is_enum(annotation):
+        return "one of " + ", ".join(member.name for member in annotation)
     return _NAMES.get(origin or annotation, getattr(annotation, "__name__", str(annotation)))
 
 
@@ -116,6 +172,8 @@ def check(value, annotation):
             if value == allowed and type(value) is type(allowed):
                 return value
         raise TypeError
+    if _is_enum(annotation):
+        return _member(value, annotation)
     if annotation is None or annotation is type(None):
         return _require(value, value is None)
     if annotation is bool:
@@ -138,6 +196,20 @@ def check(value, annotation):
         _require(value, isinstance(value, Mapping))
         return {k: check(v, arguments[1]) if arguments else v for k, v in value.items()}
     return value  # a class of the plugin's own: its constructor judges
+
+
+def _is_enum(annotation) -> bool:
+    return isinstance(annotation, type) and issubclass(annotation, Enum)
+
+
+def _member(value, kind: type[Enum]) -> Enum:
+    """The member itself, or the one of that name or value."""
+    if isinstance(value, kind):
+        return value
+    if isinstance(value, str) and value in kind.__members__:
+        return kind[value]
+    found = [member for member in kind if type(member.value) is type(value) and member.value == value]
+    return _require(found, found)[0]
 
 
 def is_finite(value) -> bool:
@@ -177,7 +249,7 @@ def _is_sequence(kind) -> bool:
     return kind in (list, tuple, Sequence, typing.Sequence)
 
 
-def _require(value, holds: bool):
+def _require(value, holds):
     if not holds:
         raise TypeError
     return value

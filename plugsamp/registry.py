@@ -13,12 +13,14 @@ import difflib
 import inspect
 import io
 import json
+import logging
 import os
 import sys
 import typing
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from enum import Enum
+from functools import cache, lru_cache
 from importlib.metadata import EntryPoint, entry_points
 
 from plugsamp import copies
@@ -34,6 +36,12 @@ GROUPS = {
     "readers": "corpus reader",
     "backends": "backend",
 }
+
+
+#: The package whose names nobody can take.
+OWN = "plugsamp"
+
+log = logging.getLogger(__name__)
 
 
 class RegistryError(ValueError):
@@ -105,10 +113,17 @@ def _package(dist) -> tuple[str, str]:
 
 
 def names(group: str) -> list[str]:
-    """The names that can be chosen; one that two packages claim stands as ``package:name``, twice."""
-    found = plugins(group)
-    plain = [p.name for p in found]
-    return sorted(p.name if plain.count(p.name) == 1 else str(p) for p in found)
+    """The names that can be chosen.
+
+    One that two packages claim stands as ``package:name``, twice; a built-in keeps its bare name.
+    """
+    return sorted(label(p) for p in plugins(group))
+
+
+def label(plugin: Plugin) -> str:
+    """The name that chooses a plugin: its own, or ``package:name`` where another package has that name."""
+    alone = plugin.package == OWN or sum(p.name == plugin.name for p in plugins(plugin.group)) == 1
+    return plugin.name if alone else str(plugin)
 
 
 def origin(group: str, name: str) -> Plugin:
@@ -117,17 +132,32 @@ def origin(group: str, name: str) -> Plugin:
     Raises
     ------
     RegistryError
-        No such name (with the closest one and the list), or a name that several packages claim.
+        No such name (with the closest one and the list), or a name that several packages claim, none of
+        which is plugsamp.
     """
     found = plugins(group)
     matches = [p for p in found if name in (p.name, str(p))]
     if len(matches) == 1:
         return matches[0]
     kind = GROUPS[group]
+    own = [p for p in matches if p.package == OWN]
+    if len(own) == 1:
+        _tell_of_claims(own[0], tuple(p for p in matches if p is not own[0]))
+        return own[0]
     if matches:
         which = " or ".join(str(p) for p in matches)
         raise RegistryError(f"{kind} {name!r} is registered by {len(matches)} packages; write {which}")
     raise RegistryError(f"no {kind} named {name!r}{elsewhere(group, name)}{suggestion(name, names(group))}")
+
+
+@cache
+def _tell_of_claims(own: Plugin, others: tuple[Plugin, ...]) -> None:
+    """Warn, once, of packages that register a name of ours."""
+    for other in others:
+        log.warning(
+            "package %s %s registers the %s %r, which plugsamp has; plugsamp's is taken, the other is %s",
+            other.package, other.version, GROUPS[own.group], own.name, other,
+        )  # fmt: skip
 
 
 def misplaced() -> list[tuple[str, str]]:
@@ -193,7 +223,7 @@ def load(group: str, name: str):
 def plugin_of(group: str, value) -> Plugin | None:
     """The plugin whose class `value` is an instance of, or None; nothing is imported for it."""
     kind = type(value)
-    found = plugins(group)
+    found = sorted(plugins(group), key=lambda p: p.package != OWN)  # others may register our classes too
     for plugin in found:
         if plugin.target == f"{kind.__module__}:{kind.__qualname__}":
             return plugin
@@ -233,7 +263,10 @@ def options_of(target, label: str | None = None) -> dict[str, Option]:
         field = fields.get(parameter.name)
         if field is not None and field.default_factory is not dataclasses.MISSING:
             default = field.default_factory()
-        found[parameter.name] = Option(parameter.name, hints.get(parameter.name, typing.Any), default)
+        annotation = hints.get(parameter.name, typing.Any)
+        if annotation is typing.Any and isinstance(default, Enum):
+            annotation = type(default)
+        found[parameter.name] = Option(parameter.name, annotation, default)
     return found
 
 

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import os
 import shutil
 import subprocess
 import sys
+import time
 from importlib.metadata import entry_points
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import plugsamp as ps
 from plugsamp import registry
+from plugsamp.cli import main
 from plugsamp.commands import plugins
 from plugsamp.losses.hinge import Hinge
 from plugsamp.options import check, shown
@@ -343,3 +348,70 @@ def test_a_package_without_metadata_breaks_nothing(site):
     folder.mkdir()
     (folder / "entry_points.txt").write_text("[plugsamp.losses]\nlost = lost:Lost\n")
     assert "hinge" in registry.names("losses") and "lost" in registry.names("losses")
+
+
+CLAIM = """
+from plugsamp.losses.hinge import Hinge
+class Mine(Hinge):
+    pass
+"""
+
+
+@pytest.fixture
+def claimed(site, install):
+    """A package with names of ours."""
+    names = {"losses": {"hinge": "Mine", "aaa": "Hinge"}, "kernels": {"auto": "Gone"}}
+    names["proposals"] = {"doc": "Gone"}
+    install(site, "claiming", "claiming_plugin", CLAIM, names)
+    registry._tell_of_claims.cache_clear()
+    yield
+    registry._tell_of_claims.cache_clear()
+
+
+def test_built_ins_keep_their_names(claimed, caplog):
+    assert type(registry.resolve("losses", "hinge")) is Hinge
+    assert type(registry.resolve("losses", "plugsamp:hinge")) is Hinge
+    mine = registry.resolve("losses", "claiming:hinge")
+    assert type(mine).__name__ == "Mine"
+    assert registry.plugin_of("losses", mine).package == "claiming"
+    assert registry.plugin_of("losses", Hinge()).name == "hinge"  # whoever else registers the class
+    assert {"hinge", "claiming:hinge", "aaa"} <= set(registry.names("losses"))
+    registry.resolve("losses", "hinge")
+    said = [r.getMessage() for r in caplog.records]
+    assert said == [
+        "package claiming 1.0 registers the loss 'hinge', which plugsamp has; plugsamp's is taken, the other "
+        "is claiming:hinge"
+    ]
+
+
+def test_the_default_command_works_whatever_others_register(claimed, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("d.csv").write_text("text,label\n" + "moon orbit,a\nsoup bread,b\n" * 6)
+    options = ["corpus=csv", "corpus.path=d.csv", "n_topics=2", "sweeps=4", "report=false"]
+    assert main(["fit", *options, "hydra.run.dir=ours"]) == 0
+    assert main(["fit", *options, "loss=claiming:hinge", "hydra.run.dir=theirs"]) == 0
+    capsys.readouterr()
+    for folder, package in (("ours", "plugsamp"), ("theirs", "claiming")):
+        record = json.loads(Path(folder, "model/manifest.json").read_text())["content"]["loss"]
+        assert (record["name"], record["package"]) == ("hinge", package)
+        loss = ps.load_model(f"{folder}/model").loss
+        assert type(loss).__name__ == ("Hinge" if folder == "ours" else "Mine")
+        assert main(["resume", f"run={folder}", "sweeps=6"]) == 0
+    assert main(["plugins", "losses"]) == 0
+    note = "note: several packages register loss 'hinge'; the bare name is plugsamp's"
+    assert note in capsys.readouterr().out
+
+
+def test_a_run_goes_on_with_its_package_when_another_claims_the_name(
+    student, install, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    Path("d.csv").write_text("text,label\n" + "moon orbit,a\nsoup bread,b\n" * 6)
+    options = ["corpus=csv", "corpus.path=d.csv", "n_topics=2", "sweeps=4", "report=false"]
+    assert main(["fit", *options, "loss=student_t", "hydra.run.dir=run"]) == 0
+    install(student, "another", "another_plugin", LOSS, {"losses": {"student_t": "StudentT"}})
+    time.sleep(0.01)
+    os.utime(student)  # the registry looks again where folders have changed
+    assert main(["resume", "run=run", "sweeps=6"]) == 0, capsys.readouterr().err
+    assert "name: plugsamp-student:student_t" in Path("run/config.yaml").read_text()
+    capsys.readouterr()

@@ -11,6 +11,7 @@ import hashlib
 import json
 import logging
 from collections.abc import Mapping
+from enum import Enum
 from importlib.metadata import version
 
 import numpy as np
@@ -55,6 +56,8 @@ def plain(value):
         value = value.item()
     if value is None or isinstance(value, bool | int | float | str):
         return value if not isinstance(value, float) or np.isfinite(value) else str(value)
+    if isinstance(value, Enum):
+        return f"{plain(type(value))}.{value.name}"
     if isinstance(value, np.ndarray):
         if value.ndim == 0:
             return plain(value.item())

@@ -80,7 +80,7 @@ def _list(group: str) -> int:
     print(f"{group}:" if found else f"{group}: none")
     plain = [p.name for p in found]
     broken = 0
-    labels = [p.name if plain.count(p.name) == 1 else str(p) for p in found]
+    labels = [registry.label(p) for p in found]
     width = max([12, *map(len, labels)])
     for plugin, label in zip(found, labels, strict=True):
         print(f"  {label:{width}} {plugin.package} {plugin.version}, {plugin.target}")
@@ -93,7 +93,9 @@ def _list(group: str) -> int:
         if valid:
             print(f"  {'':{width}} options: {', '.join(str(o) for o in valid.values())}")
     for name in sorted({n for n in plain if plain.count(n) > 1}):
-        print(f"note: several packages register {registry.GROUPS[group]} {name!r}; choose with package:name")
+        kind, own = registry.GROUPS[group], any(p.name == name and p.package == registry.OWN for p in found)
+        how = "the bare name is plugsamp's" if own else "choose with package:name"
+        print(f"note: several packages register {kind} {name!r}; {how}")
     return broken
 
 

@@ -11,9 +11,11 @@ from pathlib import Path
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
+from plugsamp import registry
 from plugsamp.commands import fit
 from plugsamp.commands.command import Command
 from plugsamp.fitting.runfolder import CONFIG
+from plugsamp.hydra_source import CONFIG_GROUPS
 from plugsamp.sweeps import earlier
 
 #: Options that runs of older versions have not, as they were then.
@@ -146,6 +148,7 @@ def resume(folder: Path, changes: DictConfig, given: list[str]) -> float | None:
             f"{folder} has no checkpoint to go on from; plugsamp fit with overwrite=true starts the run again"
         )
     earlier.check_plugins_of(folder)  # before the configuration asks for them
+    _name_packages(config, folder)
     if "metric" not in config:  # a run of an older plugsamp
         OmegaConf.update(config, "metric", "main", force_add=True)
     done = _sweeps_done(folder)
@@ -160,6 +163,16 @@ def resume(folder: Path, changes: DictConfig, given: list[str]) -> float | None:
     where = working_folder(folder)
     with contextlib.chdir(where) if where is not None else contextlib.nullcontext():
         return fit.run(config, folder, resume=True)
+
+
+def _name_packages(config: DictConfig, folder: Path) -> None:
+    """Add its package to the name of a plugin that another package claims too by now."""
+    used = {(r["group"], r["name"]): r["package"] for r in earlier.plugins_of(folder)}
+    for group, kind in CONFIG_GROUPS.items():
+        name = OmegaConf.select(config, f"{group}.name")
+        package = used.get((kind, name))
+        if package is not None and f"{package}:{name}" in registry.names(kind):
+            config[group].name = f"{package}:{name}"
 
 
 def _sweeps_done(folder: Path) -> int | None:

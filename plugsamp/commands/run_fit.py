@@ -42,6 +42,7 @@ from plugsamp.kernels.base import Kernel
 from plugsamp.losses.coding import is_missing
 from plugsamp.losses.none import NoLoss
 from plugsamp.model import Model
+from plugsamp.options import check_kept
 from plugsamp.prediction.evaluation import evaluate
 from plugsamp.prediction.models import check_model, save_model
 from plugsamp.readers.base import Reader, Wanted
@@ -97,6 +98,8 @@ def check(settings, chosen: Mapping) -> Model:
     require("kernel", chosen["kernel"], Kernel, "kernels")
     require("backend", chosen["backend"], Backend, "backends")
     parts = {name: chosen[name] for name in ("loss", "weights", "topics")}
+    for part in (*parts.values(), chosen["kernel"], chosen["backend"]):
+        check_kept(part)
     model = Model(**settings.model_options(), **parts)
     if settings.save_model:
         try:

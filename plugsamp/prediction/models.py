@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from enum import Enum
 from importlib.metadata import version
 from pathlib import Path
 
@@ -209,6 +210,7 @@ def plugin_record(group: str, value) -> dict:
     options = {}
     for name, option in value.options().items():
         plain = option.item() if isinstance(option, np.generic) else option
+        plain = option.name if isinstance(option, Enum) else plain
         try:
             if not isinstance(plain, str | int | float | bool | list | tuple | None):
                 raise TypeError

@@ -81,8 +81,13 @@ def sweeps_reached(folder: Path) -> int:
 
 def check_plugins_of(folder: Path) -> None:
     """Refuse to go on with a run whose plugins are not installed (StorageError)."""
+    check_plugins({"plugins": plugins_of(folder)}, folder)
+
+
+def plugins_of(folder: Path) -> list[dict]:
+    """What the last checkpoint says of the plugins of a run: group, name, package and version of each."""
     about = next((found.about() for found in checkpoints(folder) if found), None)
-    check_plugins((about or {}).get("made_with", {}), folder)
+    return list((about or {}).get("made_with", {}).get("plugins", ()))
 
 
 def seed_of(folder: Path) -> int | None:
