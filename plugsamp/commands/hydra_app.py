@@ -193,6 +193,7 @@ def _run(command: str, task, arguments: list[str], config_name: str, sweep: Swee
     options = {} if _hydra_version() >= (1, 4) else {"version_base": "1.3"}
     app = hydra.main(config_path=hydra_source.CONF, config_name=config_name, **options)(job)
     argv, full = sys.argv, os.environ.get("HYDRA_FULL_ERROR")
+    handlers = set(logging.getLogger().handlers)
     try:
         sys.argv = [f"plugsamp {command}", *arguments]
         os.environ["HYDRA_FULL_ERROR"] = "1"  # so that errors reach us, not Hydra's printer
@@ -224,6 +225,7 @@ def _run(command: str, task, arguments: list[str], config_name: str, sweep: Swee
         print(f"plugsamp {command}: the launcher has ended early: {why}", file=sys.stderr)
         return 1
     finally:
+        _forget_logs(handlers)
         sys.argv = argv
         if full is None:
             os.environ.pop("HYDRA_FULL_ERROR", None)
@@ -239,6 +241,15 @@ def _run(command: str, task, arguments: list[str], config_name: str, sweep: Swee
         print(f"plugsamp {command}: {explain(failure[0], arguments, config_name)}", file=sys.stderr)
         return 2
     return 0
+
+
+def _forget_logs(before: set[logging.Handler]) -> None:
+    """Detach the log files of runs: what this process says afterwards is not theirs."""
+    root = logging.getLogger()
+    for handler in set(root.handlers) - before:
+        if isinstance(handler, logging.FileHandler):
+            root.removeHandler(handler)
+            handler.close()
 
 
 def _label_console(label: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import subprocess
 import sys
@@ -119,3 +120,12 @@ def test_a_lock_whose_folder_goes_meanwhile(tmp_path, monkeypatch):
     monkeypatch.setattr("plugsamp.checkpoint.lock.os.open", removed)
     with Lock(folder):
         assert held(folder)
+
+
+def test_what_is_logged_afterwards_is_no_longer_the_run_s(at, write_documents, run):
+    write_documents(at / "d.jsonl")
+    assert run("corpus.path=d.jsonl", "report=false") == 0
+    before = (at / "run/fit.log").read_bytes()
+    assert run("corpus.path=d.jsonl", "n_topics=0", "hydra.run.dir=other") == 2
+    logging.getLogger("plugsamp").warning("something else")
+    assert (at / "run/fit.log").read_bytes() == before and not (at / "other").exists()
