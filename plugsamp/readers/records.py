@@ -9,7 +9,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from plugsamp.bags import Counted
 from plugsamp.corpus import Corpus
+from plugsamp.counts import canonical
 from plugsamp.errors import InputError, InputWarning
 from plugsamp.lookalikes import matched, tidied
 from plugsamp.readers.base import TO_PREDICT, Reader, Split, SplitOptions, check_only
@@ -158,8 +160,12 @@ class TextReader(TextOptions, SplitOptions, Reader):
                         file=part.file,
                     )
                 X, words = X[:, keep], [words[k] for k in keep]
-            corpus = Corpus.from_counts(
-                X,
+            if part.kind == "counts":  # which may hold zeros
+                bag = Counted(*canonical(X)[:3])
+            else:
+                bag = Counted(X.indptr, X.indices, X.data)
+            corpus = Corpus.from_bag(
+                bag,
                 responses=values,
                 vocabulary=words,
                 ids=part.ids,

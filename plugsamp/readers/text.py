@@ -1,4 +1,4 @@
-"""Text to counts: tokens, stop words and the choice of a vocabulary, through scikit-learn."""
+"""Text to counts: tokens, stop words and the choice of a vocabulary."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ import scipy.sparse as sp
 from plugsamp.checks import listed
 from plugsamp.errors import InputError, InputWarning
 from plugsamp.naming import normal
-from plugsamp.readers.words import INVISIBLE, PATTERNS, analyzer, stop_parts, undivided
+from plugsamp.readers.counting import WordCounter
+from plugsamp.readers.words import INVISIBLE, PATTERNS, finder, lower, prepared, stop_parts, undivided
 from plugsamp.sizes import share_of
 
 #: What lowercase letter tokens of clitics leave behind; the list of scikit-learn has "couldnt", not "couldn".
@@ -123,27 +124,27 @@ class TextOptions:
         X : CSR (D, V) of int64
         vocabulary : list of V words, sorted
         """
-        # Here, as scikit-learn takes a second to import.
-        from sklearn.feature_extraction import DictVectorizer
-        from sklearn.feature_extraction.text import CountVectorizer
-
         if kind == "counts":
+            from sklearn.feature_extraction import DictVectorizer  # here, as it takes a second to import
+
             vectorizer = DictVectorizer(dtype=np.int64)
             counts = vectorizer.fit_transform(map(_composed, contents))
             return sp.csr_array(counts), list(vectorizer.get_feature_names_out())
-        if kind == "tokens":
-            words = _tokens
-        else:
+        if kind == "text":
             self._warn_of_texts(contents)
-            words = analyzer(self.pattern, self.lowercase, self.stop_set())
-        vectorizer = CountVectorizer(analyzer=words, dtype=np.int64)
-        try:
-            X = vectorizer.fit_transform(contents)
-        except ValueError as error:
-            if "empty vocabulary" not in str(error):
-                raise
-            return sp.csr_array((len(contents), 0), dtype=np.int64), []
-        return sp.csr_array(X), list(vectorizer.get_feature_names_out())
+        return self.counter(kind).extend(contents).counts()
+
+    def counter(self, kind: str) -> WordCounter:
+        """Return what counts the words of documents that are texts or lists of tokens."""
+        if kind == "tokens":
+            return WordCounter(_tokens)
+        stop_words, lowercase = self.stop_set(), self.lowercase
+        find = finder(self.pattern)
+        return WordCounter(
+            lambda text: find(prepared(text, lowercase)),
+            lambda word: (word if lowercase else lower(word)) in stop_words,
+            lowercase if self.pattern == "letters" else None,
+        )
 
     def _warn_of_texts(self, texts: Sequence[str]) -> None:
         hidden = sum(bool(INVISIBLE.search(text)) for text in texts)

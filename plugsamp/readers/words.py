@@ -73,28 +73,6 @@ def _with_marks() -> str:
     return f"{letter}{mark}*{letter}+(?:{mark}+{letter}*)*"
 
 
-def analyzer(pattern: str, lowercase: bool, stop_words: frozenset[str]) -> Callable[[str], list[str]]:
-    """The words of a text, as scikit-learn's vectorizers take it.
-
-    Parameters
-    ----------
-    pattern : str
-        The name of a pattern, or a regular expression with one group at most.
-    lowercase : bool
-    stop_words : frozenset of str
-        In lower case, as `stop_parts` gives them; they are matched in any case.
-    """
-    find = finder(pattern)
-
-    def words(text: str) -> list[str]:
-        found = find(prepared(text, lowercase))
-        if lowercase:
-            return [word for word in found if word not in stop_words]
-        return [word for word in found if lower(word) not in stop_words]
-
-    return words
-
-
 def stop_parts(entries: Iterable[str], pattern: str) -> tuple[frozenset[str], list[str]]:
     """Stop words as the pattern divides them.
 
