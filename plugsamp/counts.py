@@ -121,7 +121,8 @@ def whole(values, rows=None, columns=None) -> np.ndarray:
         if value > LIMIT:
             raise InputError(f"count {value:.15g}{where} is over the limit {LIMIT}")
         raise InputError(
-            f"{value:.15g}{where} is not a whole count; counts are whole numbers from 0 to {LIMIT}"
+            f"{value:.15g}{where} is not a whole count; counts are whole numbers from 0 to {LIMIT}, and "
+            "weights such as tf-idf are none"
         )
     return values.astype(np.int64)
 

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
-import sys
-import threading
 from dataclasses import dataclass
 from typing import ClassVar
 
+from plugsamp.checks import number_of
 from plugsamp.errors import InputError
 from plugsamp.lookalikes import MISSING, advice, tidy
 from plugsamp.readers.base import TestFile
 from plugsamp.readers.fields import NAMES, FieldOptions
 from plugsamp.readers.files import read_text
-from plugsamp.readers.records import Records, TextReader, unique_ids
-
-_LIMIT_LOCK = threading.Lock()
+from plugsamp.readers.records import NO_ID, Records, TextReader, unique_ids
+from plugsamp.readers.rows import (
+    Rows,
+    delimiter_in,
+    read_rows,
+    trimmed,
+    warn_of_printed,
+    warn_of_swallowed,
+)
 
 
 @dataclass(kw_only=True)
 class Table(FieldOptions, TestFile, TextReader):
-    """A table with a column of text, plain or .gz; quotes as in RFC 4180, blank rows skipped.
+    """A table with a column of text, plain or .gz; quotes as in RFC 4180, blank rows and columns skipped.
 
     Parameters
     ----------
@@ -33,8 +36,16 @@ class Table(FieldOptions, TestFile, TextReader):
         character.
     header : bool
         Whether the first row names the columns; otherwise they are called 1, 2, ...
+    quote : str
+        The quotation mark around cells with delimiters or line ends in them; ``"none"`` takes quotation
+        marks as letters of the text.
+    decimal : str
+        What stands before the decimals of numbers, ``"."`` or ``","``.
     label_delimiter : str
         What separates the labels in a column of several.
+    empty_labels : str, optional
+        What an empty cell means in a column of several labels: ``"none"`` (the document has none of them) or
+        ``"missing"`` (they are not known). Where it is not said, documents without labels are refused.
     encoding : str
         Of the file, such as utf-8 or latin-1.
     Others : see `FieldOptions`, `plugsamp.readers.text.TextOptions`, `plugsamp.readers.base`.
@@ -43,31 +54,50 @@ class Table(FieldOptions, TestFile, TextReader):
     path: str
     delimiter: str = "auto"
     header: bool = True
+    quote: str = '"'
+    decimal: str = "."
     label_delimiter: str = ";"
+    empty_labels: str | None = None
     encoding: str = "utf-8"
 
-    of_layout: ClassVar[tuple[str, ...]] = (*NAMES, "missing_as", "delimiter", "header", "label_delimiter")
+    of_layout: ClassVar[tuple[str, ...]] = (
+        *NAMES, "missing_as", "delimiter", "header", "label_delimiter", "empty_labels", "quote", "decimal",
+    )  # fmt: skip
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.decimal not in (".", ","):
+            raise InputError(f"decimal must be . or a comma in quotes (decimal=\",\"), not {self.decimal!r}")
+        if self.quote != "none" and (len(self.quote) != 1 or self.quote.isalnum() or self.quote.isspace()):
+            raise InputError(f"quote must be none or one quotation mark, not {self.quote!r}")
+        if self.empty_labels not in (None, "none", "missing"):
+            raise InputError(f"empty_labels must be none or missing, not {self.empty_labels!r}")
 
     def records(self, path: str) -> Records:
-        lines, rows = self._rows(path)
+        table = self._table(path)
+        rows, lines = table.rows, table.lines
         if self.header and rows:
-            names, rows, lines = [n.strip() for n in rows[0]], rows[1:], lines[1:]
+            names, rows = trimmed([tidy(n) for n in rows[0]], rows[1:])
+            head, lines = lines[0], lines[1:]
             twice = next((n for i, n in enumerate(names) if n in names[:i]), None)
             if twice is not None:
-                raise InputError(f"two columns are called {twice!r}", file=path, line=1)
+                named = f"are called {twice!r}" if twice else "have values and no name"
+                raise InputError(f"two columns {named}", file=path, line=head)
         else:
             names = [str(i) for i in range(1, (len(rows[0]) if rows else 0) + 1)]
         if not rows:
             raise InputError("there are no documents in this file", file=path)
-        return self.settled(names, path)._records(path, names, lines, rows)
+        table = Rows(rows, lines, table.delimiter)
+        return self.settled(names, path)._records(path, names, table)
 
-    def _records(self, path: str, names, lines, rows) -> Records:
+    def _records(self, path: str, names, table: Rows) -> Records:
+        lines, rows = table.lines, table.rows
         if len(names) == 1 and self.text not in names:
-            other = next((d for d in ";\t|," if d in names[0]), None)
-            if other is not None:
+            other = delimiter_in(names[0], table.delimiter)
+            if other:
                 raise InputError(
                     f"there is no field {self.text!r}, but one called {names[0]!r}; is another character the "
-                    f"delimiter? delimiter={'tab' if other == chr(9) else chr(34) + other + chr(34)} says so",
+                    f"delimiter? {other} says so",
                     file=path,
                     line=1,
                 )
@@ -77,9 +107,11 @@ class Table(FieldOptions, TestFile, TextReader):
                 raise InputError(
                     f"{len(names)} fields expected, {len(row)} found{more}", file=path, line=line
                 )
+        if self.text in names:
+            warn_of_swallowed(table, len(names), names.index(self.text), path)
         column = dict(zip(names, zip(*rows, strict=True), strict=True))
         self.need(self.text, column, path, 1, "text")
-        if self.id != "id":
+        if self.id not in ("id", None):
             self.need(self.id, column, path, 1, "id")
         response, names_of_response = self.choose_response(column, path, 1)
         split = self.choose_split(column, path, 1)
@@ -88,7 +120,7 @@ class Table(FieldOptions, TestFile, TextReader):
             str(path),
             "text",
             list(column[self.text]),
-            unique_ids(ids, lines, path),
+            unique_ids(ids, lines, path, NO_ID),
             response,
             self._responses(response, names_of_response, column, lines, path) if response else [],
             [self.is_test(v.strip(), path, n) for v, n in zip(column[split], lines, strict=True)]
@@ -103,102 +135,92 @@ class Table(FieldOptions, TestFile, TextReader):
         if self.weight is None:
             return []
         values = column[self.need(self.weight, column, path, 1, "weight")]
-        return [self.weight_of(v, path, n) for v, n in zip(values, lines, strict=True)]
+        return [self.weight_of(self._point(v, path, n), path, n) for v, n in zip(values, lines, strict=True)]
 
     def _column_of(self, name, column, lines, path) -> list:
         values = self._present(column[self.need(name, column, path, 1)])
+        if name in self.wanted.numeric:
+            values = [v and self._point(v, path, n) for v, n in zip(values, lines, strict=True)]
         return [self.column_value(name, v, path, n) for v, n in zip(values, lines, strict=True)]
 
     def _present(self, values) -> list[str | None]:
         missing = {"", *self.missing_values}
         return [None if v.strip() in missing else v.strip() for v in values]
 
-    def _rows(self, path):
+    def _point(self, value: str, path, line) -> str:
+        """A number with a point for the decimals, where the option `decimal` says that it has a comma."""
+        if self.decimal == ".":
+            return value
+        if "." in value and math.isfinite(number_of(value)):
+            raise InputError(
+                f"found the number {value!r}, whose point is not clear: numbers have a decimal comma here "
+                'and nothing else (decimal=",")',
+                file=path,
+                line=line,
+            )
+        return value.replace(",", ".", 1)
+
+    def _table(self, path) -> Rows:
         """Rows, and the line each begins on."""
-        text = read_text(path, self.encoding)
+        text = read_text(path, self.encoding, returns=True)
         delimiter = self.delimiter
         if delimiter == "auto":
             delimiter = "tab" if str(path).removesuffix(".gz").endswith(".tsv") else ","
         delimiter = "\t" if delimiter in ("tab", "\\t") else delimiter
         if len(delimiter) != 1 or delimiter in '"\n\r':
             raise InputError(f"delimiter must be auto, tab or one character, not {self.delimiter!r}")
-        lines, rows = [], []
-        with _LIMIT_LOCK:  # the limit of the csv module is one for the process
-            limit = csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
-            try:
-                reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-                line = 1
-                for row in reader:
-                    if row:
-                        rows.append(row)
-                        lines.append(line)
-                    line = reader.line_num + 1
-            except csv.Error as error:
-                raise _quoting_error(text, line, delimiter, path, error) from None
-            finally:
-                csv.field_size_limit(limit)
-        return lines, rows
+        quote = None if self.quote == "none" else self.quote
+        return read_rows(text, path, delimiter, quote, self.delimiter != "auto")
 
     def _responses(self, kind, names, column, lines, path) -> list:
         each = [self._response(kind, name, column[name], lines, path) for name in names]
         return each[0] if len(each) == 1 else list(map(list, zip(*each, strict=True)))
 
     def _response(self, kind, name, values, lines, path) -> list:
+        if self.empty_labels == "none" and kind != "labels":
+            raise InputError("empty_labels=none is for documents of several labels, and here they have one")
+        said = [self.empty_labels is not None and not v.strip() for v in values]
         values = self._present(values)
-        absent = [n for v, n in zip(values, lines, strict=True) if v is None]
+        absent = [n for v, s, n in zip(values, said, lines, strict=True) if v is None and not s]
         if absent and not self.may_lack_responses:
-            alike = [v for v in values if v is not None and tidy(v) in MISSING]
-            n = len(absent) + len(alike)
-            note = (
-                f", {len(alike)} of them {alike[0]!r}, which is missing only with {advice(set(alike))}"
-                if alike
-                else ""
-            )
-            raise InputError(
-                f"{n} document{'s' * (n != 1)} without a {name} (the first on this line{note}); pass "
-                "missing_labels=true to keep them unlabelled, or response=none to use none",
-                file=path,
-                line=absent[0],
-            )
+            self._refuse_absent(kind, name, values, absent, path)
+        if kind in ("label", "labels"):
+            warn_of_printed(values, name, self.label_delimiter, path)
         if kind == "label":
             return values
         if kind == "labels":
-            return [None if v is None else _labels(v.split(self.label_delimiter)) for v in values]
-        return [None if v is None else _number(v, name, path, n) for v, n in zip(values, lines, strict=True)]
+            parts = [None if v is None else _labels(v.split(self.label_delimiter)) for v in values]
+            return [[] if s and self.empty_labels == "none" else p for p, s in zip(parts, said, strict=True)]
+        return [
+            None if v is None else self._number(v, name, path, n) for v, n in zip(values, lines, strict=True)
+        ]
+
+    def _refuse_absent(self, kind, name, values, absent, path):
+        alike = [v for v in values if v is not None and tidy(v) in MISSING]
+        n = len(absent) + len(alike)
+        note = ""
+        if alike:
+            note = f", {len(alike)} of them {alike[0]!r}, which is missing only with {advice(set(alike))}"
+        then = "pass missing_labels=true to keep them unlabelled, or response=none to use none"
+        if kind == "labels":
+            then = (
+                "pass empty_labels=none where an empty cell means none of the labels, or "
+                "empty_labels=missing where it means that they are not known"
+            )
+        raise InputError(
+            f"{n} document{'s' * (n != 1)} without a {name} (the first on this line{note}); {then}",
+            file=path,
+            line=absent[0],
+        )
+
+    def _number(self, value: str, name, path, line) -> float:
+        number = number_of(self._point(value, path, line))
+        if not math.isfinite(number):
+            hint = self.hint_of_number(value)
+            raise InputError(f"{name} must be a finite number, found {value!r}{hint}", file=path, line=line)
+        return number
 
 
 def _labels(parts):
     return [p.strip() for p in parts if p.strip()]
 
-
-def _number(value: str, name, path, line) -> float:
-    try:
-        number = float(value) if value.isascii() and "_" not in value else math.nan
-    except ValueError:
-        number = math.nan
-    if not math.isfinite(number):
-        hint = f"; {advice([value])} reads it as missing" if tidy(value) in MISSING else ""
-        raise InputError(f"{name} must be a finite number, found {value!r}{hint}", file=path, line=line)
-    return number
-
-
-def _quoting_error(text, line, delimiter, path, error) -> InputError:
-    """Where the quote was opened that the rest of the file is inside of."""
-    start = 0
-    for _ in range(line - 1):
-        start = text.index("\n", start) + 1
-    if "end of data" not in str(error):
-        rules = "a quote inside quotes is written twice, and every quote opened is closed"
-        return InputError(f"not a table: {error}; {rules}", file=path, line=line)
-    opened, inside, before = start, False, "\n"
-    for at in range(start, len(text)):
-        char = text[at]
-        if char == '"' and (inside or before in (delimiter, "\n")):
-            opened, inside = at, not inside
-        before = char
-    return InputError(
-        "the quote opened here is never closed",
-        file=path,
-        line=text.count("\n", 0, opened) + 1,
-        column=opened - text.rfind("\n", 0, opened),
-    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+import re
 import warnings
 from dataclasses import dataclass
 from typing import ClassVar, Self
@@ -25,7 +26,7 @@ class FieldOptions:
     ----------
     text, label, labels, id : str
         The names of the fields with the text, one label, several labels, the document's id. The id may be
-        absent; documents are then called by their line.
+        absent, or ``"none"``; documents are then called by their line.
     y : str or list of str
         The field with a real response, or the fields of several.
     response : str
@@ -55,7 +56,7 @@ class FieldOptions:
     label: str = "label"
     labels: str = "labels"
     y: str | list[str] = "y"
-    id: str = "id"
+    id: str | None = "id"
     response: str = "auto"
     missing_as: list[str] | None = None
     missing_labels: bool = False
@@ -72,8 +73,9 @@ class FieldOptions:
 
     def __post_init__(self):
         # Fields and values may look like numbers (fold=9), which configs read as such.
-        for name in ("text", "label", "labels", "id", "split", "test_value"):
+        for name in ("text", "label", "labels", "split", "test_value"):
             setattr(self, name, str(getattr(self, name)))
+        self.id = None if self.id in (None, "none") else str(self.id)
         if self.weight is not None:
             self.weight = str(self.weight)
         for name in ("y", "fields"):
@@ -176,16 +178,24 @@ class FieldOptions:
         number = number_of(value)
         if math.isinf(number):
             found = list(value) if isinstance(value, tuple) else value
-            hint = "values that mean missing are named in missing_as"
-            if isinstance(value, str) and tidy(value) in MISSING:
-                hint = f"{advice([value.strip()])} reads it as missing"
+            hint = self.hint_of_number(value) or "; values that mean missing are named in missing_as"
             raise InputError(
-                f"{name} must be a finite number, found {found!r}; {hint}; a column of classes is named in "
+                f"{name} must be a finite number, found {found!r}{hint}; a column of classes is named in "
                 "covariates.categorical",
                 file=file,
                 line=line,
             )
         return number
+
+    def hint_of_number(self, value) -> str:
+        """What may be meant by a value that is no number; empty where nothing is known."""
+        if not isinstance(value, str):
+            return ""
+        if tidy(value) in MISSING:
+            return f"; {advice([value.strip()])} reads it as missing"
+        if hasattr(self, "decimal") and re.fullmatch(r"\s*[-+]?\d*,\d+(e[-+]?\d+)?\s*", value, re.I):
+            return '; decimal="," reads decimal commas'
+        return ""
 
     def choose_split(self, fields, file, line) -> str | None:
         """The name of the split field, or None."""
@@ -221,5 +231,7 @@ class FieldOptions:
         return name
 
 
-def _listed(names: str | list[str]) -> list[str]:
+def _listed(names: str | list[str] | None) -> list[str]:
+    if names is None:
+        return []
     return [names] if isinstance(names, str) else list(names)

@@ -5,16 +5,19 @@ from __future__ import annotations
 import gzip
 import io
 import re
+import warnings
 import zlib
 from pathlib import Path
 
-from plugsamp.errors import InputError
+from plugsamp.errors import InputError, InputWarning
+from plugsamp.readers import contents
 from plugsamp.system.memory import available_bytes
 
 #: Bytes that are unpacked at once.
 PIECE = 1 << 24
 
-BYTE_ORDER_MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
+#: Control characters that no text has.
+_C1 = re.compile("[\x80-\x84\x86-\x9f]")
 
 
 def read_bytes(path) -> bytes:
@@ -58,38 +61,78 @@ def _unpacked(raw: bytes, path) -> bytes:
     return b"".join(parts)
 
 
-def read_text(path, encoding: str | None = None) -> str:
+def read_text(path, encoding: str | None = None, returns: bool = False) -> str:
     """The text of a file: byte order mark dropped, CRLF read as LF.
 
     Parameters
     ----------
     encoding : str, optional
         Of readers that have such an option; without it the text is UTF-8, and messages name no option.
+    returns : bool
+        Whether a CR that ends no line is left to the caller, who takes it in some places.
 
     Raises
     ------
     InputError
-        Bytes that are not of the encoding, a NUL, or a CR that ends no line; with line and byte.
+        A format that is no text; bytes that are not of the encoding, a NUL, or a CR that ends no line, with
+        line and byte.
     """
-    return decode(read_bytes(path), path, encoding)
+    return decode(read_bytes(path), path, encoding, returns)
 
 
-def decode(raw: bytes, path, encoding: str | None = None) -> str:
+def decode(raw: bytes, path, encoding: str | None = None, returns: bool = False) -> str:
     """`read_text` of bytes that were read already."""
+    check_format(raw, path)
     advice = "; the file must be UTF-8" if encoding is None else "; name the encoding of the file, such as {}"
     encoding = encoding or "utf-8"
     try:
         "".encode(encoding)
     except LookupError:
-        raise InputError(f"there is no encoding {encoding!r}; utf-8 and latin-1 are two") from None
-    utf8 = encoding.lower().replace("_", "-") in ("utf-8", "utf8", "utf-8-sig")
-    if utf8 and raw[:2] in BYTE_ORDER_MARKS:
+        raise InputError(f"there is no encoding {encoding!r}; utf-8 and cp1252 are two") from None
+    if encoding.lower().replace("_", "-") in ("utf-8", "utf8", "utf-8-sig"):
+        _check_utf8(raw, path, advice)
+    try:
+        text = raw.decode(encoding)
+    except UnicodeError as error:
+        at = getattr(error, "start", 0)
         raise InputError(
-            "not UTF-8 (it starts with a UTF-16 byte order mark)" + advice.format("encoding=utf-16"),
+            f"not {encoding.upper()} at byte {at} ({raw[at : at + 1]!r})" + advice.format("encoding=utf-8"),
             file=path,
-            line=1,
+            line=raw.count(b"\n", 0, at) + 1,
+        ) from None
+    text = text.removeprefix("\ufeff")
+    if "\0" in text:
+        raise InputError("not text: NUL character", file=path, line=text.count("\n", 0, text.index("\0")) + 1)
+    if (control := None if text.isascii() else _C1.search(text)) is not None:
+        warnings.warn(
+            f"{path}, line {text.count(chr(10), 0, control.start()) + 1}: control character "
+            f"U+{ord(control[0]):04X} in the text, as where cp1252 is read as {encoding}; is encoding=cp1252 "
+            "right?",
+            InputWarning,
+            stacklevel=4,
         )
-    if utf8 and b"\0" in raw:
+    if "\r" in text:
+        text = text.replace("\r\n", "\n")
+        if not returns or "\n" not in text:
+            check_returns(text, path)
+    return text
+
+
+def check_format(raw: bytes, path) -> None:
+    """Refuse what is no text by its first bytes, and say what it is."""
+    if (what := contents.described(raw, Path(path).name)) is not None:
+        raise InputError(what, file=path)
+
+
+def _check_utf8(raw: bytes, path, advice: str) -> None:
+    """Refuse bytes that are not UTF-8, or a NUL; `advice` has a place for the option that is right."""
+    if (wide := contents.wide_encoding(raw)) is not None:
+        marked = wide in ("utf-16", "utf-32")
+        why = "it starts with a byte order mark" if marked else "every other byte is NUL"
+        raise InputError(
+            f"not UTF-8 but {wide.upper()} ({why})" + advice.format(f"encoding={wide}"), file=path, line=1
+        )
+    if b"\0" in raw:
         at = raw.index(b"\0")
         start = raw.rfind(b"\n", 0, at) + 1
         column = len(raw[start:at].decode("utf-8", "replace")) + 1
@@ -97,28 +140,36 @@ def decode(raw: bytes, path, encoding: str | None = None) -> str:
             f"not text: NUL byte at byte {at}", file=path, line=raw.count(b"\n", 0, at) + 1, column=column
         )
     try:
-        text = raw.decode(encoding)
-    except UnicodeError as error:
-        at = getattr(error, "start", 0)
+        raw.decode()
+    except UnicodeDecodeError as error:
+        at = error.start
+        stray = contents.stray_bytes(raw)
+        if stray:
+            advice = (
+                f"; the file is UTF-8 but for {stray} byte{'s' * (stray > 1)}, to be put right or taken out"
+            )
+        start = raw.rfind(b"\n", 0, at) + 1
         raise InputError(
-            f"not {encoding.upper()} at byte {at} ({raw[at : at + 1]!r})" + advice.format("encoding=latin-1"),
+            f"not UTF-8 at byte {at} ({raw[at : at + 1]!r})"
+            + advice.format(f"encoding={contents.eight_bit(raw)}"),
             file=path,
             line=raw.count(b"\n", 0, at) + 1,
+            column=len(raw[start:at].decode("utf-8", "replace")) + 1 if stray else None,
         ) from None
-    text = text.removeprefix("\ufeff")
-    if "\0" in text:
-        raise InputError("not text: NUL character", file=path, line=text.count("\n", 0, text.index("\0")) + 1)
-    if "\r" in text:
-        text = text.replace("\r\n", "\n")
-        bare = re.search("\r", text)
-        if bare:
-            raise InputError(
-                "carriage return without a line feed; lines end with LF or CRLF",
-                file=path,
-                line=text.count("\n", 0, bare.start()) + 1,
-                column=bare.start() - text.rfind("\n", 0, bare.start()),
-            )
-    return text
+
+
+def check_returns(text: str, path, start: int = 0) -> None:
+    """Refuse a CR that ends no line, from a place in the text on."""
+    at = text.find("\r", start)
+    if at < 0:
+        return
+    every = "" if "\n" in text else "; as all of them end so here (old Macs), save the file with line feeds"
+    raise InputError(
+        f"carriage return without a line feed; lines end with LF or CRLF{every}",
+        file=path,
+        line=text.count("\n", 0, at) + 1,
+        column=at - text.rfind("\n", 0, at),
+    )
 
 
 def read_lines(path, encoding: str | None = None) -> list[str]:

@@ -13,7 +13,7 @@ from plugsamp.lookalikes import key
 from plugsamp.readers.base import TestFile
 from plugsamp.readers.fields import NAMES, FieldOptions
 from plugsamp.readers.files import read_lines
-from plugsamp.readers.records import Records, TextReader, unique_ids
+from plugsamp.readers.records import NO_ID, Records, TextReader, unique_ids
 
 
 @dataclass(kw_only=True)
@@ -108,7 +108,7 @@ class JsonLines(FieldOptions, TestFile, TextReader):
             str(path),
             kind,
             contents,
-            unique_ids(ids, lines, path),
+            unique_ids(ids, lines, path, NO_ID),
             response,
             _whole(responses) if label_type == "a number" and response == "label" else responses,
             tests or None,

@@ -31,7 +31,7 @@ def count_of(text: str) -> int:
     if value > LIMIT:
         raise InputError(f"count {text} is over the limit {LIMIT}")
     if value != math.floor(value):
-        raise InputError(f"{text} is not a whole count")
+        raise InputError(f"{text} is not a whole count; weights such as tf-idf are none")
     return int(value)
 
 

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from plugsamp.counts import LIMIT, summed
 from plugsamp.errors import InputError, InputWarning
-from plugsamp.readers.files import decode, read_bytes
+from plugsamp.readers.files import check_format, decode, read_bytes
 from plugsamp.readers.numbers import ID, count_of, id_of
 from plugsamp.sizes import check_claim
 
@@ -40,6 +40,7 @@ class PairsFile:
         self.lines: list[int] = []  # line numbers of the documents
         self._qid = False
         raw = read_bytes(path)
+        check_format(raw, path)
         if not raw.isascii() or b"\0" in raw or b"\r" in raw:
             raw = decode(raw, path).encode()  # refuses what is not text, and drops a byte order mark
         self._source = raw.split(b"\n")

@@ -278,11 +278,15 @@ def _warn_of_new(train: Records, test: Records | None, labels: Callable) -> None
         )
 
 
-def unique_ids(ids: list[str], lines: list[int], file) -> list[str]:
+#: What to do where ids are not unique, of readers with such an option.
+NO_ID = "; id=none calls documents by their lines"
+
+
+def unique_ids(ids: list[str], lines: list[int], file, advice: str = "") -> list[str]:
     """Refuse an id that two lines share."""
     seen: dict[str, int] = {}
     for name, line in zip(ids, lines, strict=True):
         if name in seen:
-            raise InputError(f"id {name} is on lines {seen[name]} and {line}", file=file, line=line)
+            raise InputError(f"id {name} is on lines {seen[name]} and {line}{advice}", file=file, line=line)
         seen[name] = line
     return ids

@@ -9,7 +9,7 @@ import numpy as np
 
 from plugsamp.counts import LIMIT
 from plugsamp.errors import InputError
-from plugsamp.readers.files import decode
+from plugsamp.readers.files import check_format, decode
 from plugsamp.readers.numbers import count_of, id_of
 
 _FIELD = re.compile(r"[^ \t]+")
@@ -115,6 +115,7 @@ def _row(text: str, line: int, fields: list[Field]) -> list[int]:
 
 def text_of(raw: bytes, path) -> bytes:
     """A file's bytes with LF line ends; refuses what is not ASCII text, with its place."""
+    check_format(raw, path)
     if raw.isascii() and b"\0" not in raw and b"\r" not in raw:
         return raw
     text = decode(raw, path)

@@ -1,0 +1,194 @@
+"""Rows of delimited tables, as programs write them: quotes, and what spreadsheets leave around the table."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import sys
+import threading
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from plugsamp.errors import InputError, InputWarning
+from plugsamp.readers.files import check_returns
+
+_LIMIT_LOCK = threading.Lock()
+
+#: The line by which a table says what its delimiter is, for Excel.
+_SEPARATOR = re.compile(r"\ufeff?\"?sep=(.)\"?$", re.IGNORECASE)
+
+#: How a list looks where a program has printed it into a cell.
+_PRINTED = re.compile(r"""[\[({]\s*(['"].*['"],?)?\s*[\])}]""", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of a table that are not blank.
+
+    Attributes
+    ----------
+    rows : list of lists of str
+    lines : list of int
+        The line that each row begins on, from 1.
+    delimiter : str
+    """
+
+    rows: list[list[str]]
+    lines: list[int]
+    delimiter: str
+
+
+def read_rows(text: str, path, delimiter: str, quote: str | None, given: bool) -> Rows:
+    """The rows of a table.
+
+    Parameters
+    ----------
+    text : str
+        Lines end with LF; a CR may stand inside quotes, where it becomes an LF.
+    path : path
+        For messages.
+    delimiter : str
+        One character.
+    quote : str or None
+        The quotation mark, None where none has that meaning.
+    given : bool
+        Whether the user has named the delimiter; otherwise a first line ``sep=;`` names it.
+
+    Raises
+    ------
+    InputError
+        Quotes that do not fit, with the line; a first line that names another delimiter than the user.
+    """
+    first, _, rest = text.partition("\n")
+    skipped = 0
+    if found := _SEPARATOR.match(first):
+        if given and found[1] != delimiter:
+            raise InputError(
+                f"the line {first!r} names another delimiter than the option delimiter", file=path, line=1
+            )
+        delimiter, text, skipped = found[1], rest, 1
+    if "\r" in text:
+        text = _without_returns(text, path, quote)
+    lines, rows = [], []
+    form = {"quoting": csv.QUOTE_NONE, "quotechar": None} if quote is None else {"quotechar": quote}
+    with _LIMIT_LOCK:  # the limit of the csv module is one for the process
+        limit = csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
+        try:
+            reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True, **form)
+            line = 1
+            for row in reader:
+                if row and (len(row) == 1 or any(cell and not cell.isspace() for cell in row)):
+                    rows.append(row)
+                    lines.append(line + skipped)
+                line = reader.line_num + 1
+        except csv.Error as error:
+            raise _quoting_error(text, line, delimiter, quote, path, error, skipped) from None
+        finally:
+            csv.field_size_limit(limit)
+    return Rows(rows, lines, delimiter)
+
+
+def _without_returns(text: str, path, quote: str | None) -> str:
+    """The text with an LF for each CR inside quotes; a CR elsewhere is refused."""
+    at = text.find("\r")
+    inside, seen = False, 0
+    while at >= 0:
+        if quote is not None:
+            inside ^= text.count(quote, seen, at) % 2 == 1
+        if not inside:
+            check_returns(text, path, at)
+        seen, at = at, text.find("\r", at + 1)
+    return text.replace("\r", "\n")
+
+
+def trimmed(names: list[str], rows: list[list[str]]) -> tuple[list[str], list[list[str]]]:
+    """Without columns that have neither a name nor a value, and without blank cells beyond the last name."""
+    width = len(names)
+    rows = [row[:width] if len(row) > width and not any(map(str.strip, row[width:])) else row for row in rows]
+    blank = {i for i, name in enumerate(names) if not name}
+    for row in rows:
+        if not blank:
+            return names, rows
+        blank -= {i for i in blank if i < len(row) and row[i].strip()}
+    keep = [i for i in range(width) if i not in blank]
+    rows = [[row[i] for i in keep] if len(row) == width else row for row in rows]
+    return [names[i] for i in keep], rows
+
+
+def warn_of_swallowed(table: Rows, n_columns: int, text_column: int, path) -> None:
+    """Warn where a quoted cell holds lines that look like rows: the quotes may be none.
+
+    A line of a cell looks like a row where it has as many columns and, as delimiters but tabs are usual
+    in texts, one beside the text holds what this column holds in another row.
+    """
+    delimiter, tabs = table.delimiter, table.delimiter == "\t"
+    held: list[set[str]] | None = None
+    for line, row in zip(table.lines, table.rows, strict=True):
+        for cell in row:
+            if "\n" not in cell:
+                continue
+            if held is None:
+                single = [r for r in table.rows if not any("\n" in c for c in r)]
+                held = [{r[i].strip() for r in single if i < len(r)} - {""} for i in range(n_columns)]
+            alike = sum(
+                len(parts) == n_columns
+                and (tabs or any(p.strip() in held[i] for i, p in enumerate(parts) if i != text_column))
+                for parts in (piece.split(delimiter) for piece in cell.split("\n")[1:])
+            )
+            if alike:
+                warnings.warn(
+                    f"{path}, line {line}: the quoted cell that begins here holds {alike} "
+                    f"line{'s' * (alike > 1)} that look{'s' * (alike == 1)} like rows of the table; "
+                    "quote=none takes quotation marks as letters of the text",
+                    InputWarning,
+                    stacklevel=4,
+                )
+                return
+
+
+def warn_of_printed(values: Sequence[str | None], name: str, delimiter: str, path) -> None:
+    """Warn of cells that hold a list as a program prints it."""
+    alike = [v for v in values if v is not None and _PRINTED.fullmatch(v)]
+    if alike:
+        warnings.warn(
+            f"{path}: cells of {name} look like printed lists, such as {alike[0]!r}, and are taken as text "
+            f"({len(alike)} of {len(values)}); several are written a{delimiter}b, or listed in JSON lines",
+            InputWarning,
+            stacklevel=5,
+        )
+
+
+def delimiter_in(first: str, delimiter: str) -> str:
+    """Advice on the delimiter of a table, from its first line; empty where there is none."""
+    bare = re.sub(r'"[^"\n]*"', "", first)
+    other = next((d for d in ";\t|," if d != delimiter and d in (bare or first)), None)
+    if other is None or delimiter in bare:
+        return ""
+    return f"delimiter={'tab' if other == chr(9) else chr(34) + other + chr(34)}"
+
+
+def _quoting_error(text, line, delimiter, quote, path, error, skipped) -> InputError:
+    """Where the quote was opened that the rest of the file is inside of."""
+    start = 0
+    for _ in range(line - 1):
+        start = text.index("\n", start) + 1
+    none = "quote=none takes quotation marks as letters of the text"
+    if "end of data" not in str(error):
+        advice = delimiter_in(text.partition("\n")[0], delimiter) if line == 1 else ""
+        advice = f"is another character the delimiter? {advice} says so" if advice else none
+        rules = "a quote inside quotes is written twice, and every quote opened is closed"
+        return InputError(f"not a table: {error}; {rules}; {advice}", file=path, line=line + skipped)
+    opened, inside, before = start, False, "\n"
+    for at in range(start, len(text)):
+        char = text[at]
+        if char == quote and (inside or before in (delimiter, "\n")):
+            opened, inside = at, not inside
+        before = char
+    return InputError(
+        f"the quote opened here is never closed; {none}",
+        file=path,
+        line=text.count("\n", 0, opened) + 1 + skipped,
+        column=opened - text.rfind("\n", 0, opened),
+    )
