@@ -44,6 +44,7 @@ from plugsamp.losses.none import NoLoss
 from plugsamp.model import Model
 from plugsamp.options import check_kept
 from plugsamp.prediction.evaluation import evaluate
+from plugsamp.prediction.inference import MOST_PASSES
 from plugsamp.prediction.models import check_model, save_model
 from plugsamp.readers.base import Reader, Wanted
 from plugsamp.references import entries_of, parts_of
@@ -83,6 +84,12 @@ def check(settings, chosen: Mapping) -> Model:
         raise ValueError(
             f"predict.burn_in must be 1 or more and below predict.passes={settings.predict.passes}, "
             f"not {settings.predict.burn_in}"
+        )
+    passes, restarts = settings.predict.passes, settings.predict.restarts
+    if passes * restarts > MOST_PASSES:
+        raise ValueError(
+            f"predict.passes={passes} times predict.restarts={restarts} are over {MOST_PASSES:,} passes over "
+            "each document"
         )
     if settings.netcdf:
         if settings.multiclass != "multitask":

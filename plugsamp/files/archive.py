@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import struct
 import zipfile
 import zlib
@@ -19,12 +20,23 @@ import numpy as np
 
 from plugsamp.files import storage
 from plugsamp.files.plain_arrays import NotPlain, array_of
+from plugsamp.files.regular import open_regular
 from plugsamp.files.storage import MANIFEST, StorageError
 from plugsamp.files.whole import complete_bytes
 from plugsamp.system import memory
 
 #: More than deflate can gain: an archive that claims to is no archive of ours.
 MOST_GAIN = 1100
+
+#: Bytes that an archive of any size may hold, and those beyond them for each of its own: arrays of models and
+#: counts gain less by deflate.
+PLENTY, GAIN = 1 << 28, 100
+
+#: Bytes that the table of words by topics may have whatever its compact form takes.
+MOST_TABLE = 1 << 30
+
+#: Names of members: of files, in no folder.
+_NAME = re.compile(r"[A-Za-z0-9_.\- ]{1,200}")
 
 #: What reading a damaged archive raises besides BadZipFile.
 _OF_ZIPFILE = (OSError, ValueError, RuntimeError, NotImplementedError, zlib.error, EOFError, struct.error)
@@ -76,7 +88,7 @@ def read_archive(path, kind: str) -> tuple[dict[str, np.ndarray], dict]:
     """
     path = Path(path)
     try:
-        with open(path, "rb") as file:
+        with open_regular(path) as file:
             found = members(file)
     except FileNotFoundError:
         raise StorageError(f"there is no file {path}") from None
@@ -113,7 +125,7 @@ def members(file) -> dict[str, bytes]:
     found: dict[str, bytes] = {}
     try:
         with zipfile.ZipFile(file) as archive:
-            _check_sizes(archive.infolist())
+            _check_sizes(archive.infolist(), file.seek(0, 2))
             for info in archive.infolist():
                 if info.filename in found:
                     raise NotWhole(f"it has two members {info.filename}")
@@ -125,13 +137,17 @@ def members(file) -> dict[str, bytes]:
     return found
 
 
-def _check_sizes(infos) -> None:
+def _check_sizes(infos, size: int) -> None:
     for info in infos:
+        if not _NAME.fullmatch(info.filename):
+            raise NotWhole(f"it has a member called {info.filename[:80]!a}")
         if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             raise NotWhole(f"{info.filename} is packed in a way that is not known")
         if info.file_size > MOST_GAIN * (info.compress_size + 1):
             raise NotWhole(f"{info.filename} claims {info.file_size} bytes")
     needed, free = sum(info.file_size for info in infos), memory.available_bytes()
+    if needed > PLENTY + GAIN * size:  # on a large machine too
+        raise NotWhole(f"its {size} bytes claim to hold {needed}")
     if free is not None and needed > free:
         raise NotWhole(f"it needs {needed} bytes of memory, and {free} are free")
 
@@ -144,8 +160,10 @@ def _bytes(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
     return data
 
 
-def require_memory(needed: int, path) -> None:
-    """Refuse (StorageError) what would not fit in the memory that is free."""
+def require_memory(needed: int, path, there: int) -> None:
+    """Refuse (StorageError) what `there` bytes cannot mean, and what would not fit in the memory."""
+    if needed > MOST_TABLE + MOST_GAIN * there:
+        raise StorageError(f"{path} is damaged: {there} bytes of arrays would make {needed}")
     free = memory.available_bytes()
     if free is not None and needed > free:
         raise StorageError(f"{path} needs {needed} bytes of memory, and {free} are free")

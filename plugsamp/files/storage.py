@@ -23,12 +23,16 @@ import numpy as np
 
 from plugsamp.files import unfinished
 from plugsamp.files.plain_arrays import check_header
+from plugsamp.files.regular import open_regular
 from plugsamp.files.whole import not_finite
 
 #: Of the layout written here. A reader accepts this one and older ones it knows how to read.
 SCHEMA_VERSION = 1
 FORMAT = "plugsamp"
 MANIFEST = "manifest.json"
+
+#: Bytes that a manifest has at most: it holds names, such as the words, and no numbers.
+LONGEST = 1 << 29
 
 #: Bytes that are written and read at once.
 CHUNK = 1 << 24
@@ -179,7 +183,10 @@ def _read_manifest(path: Path, kind: str) -> dict:
     if not path.is_dir():
         raise StorageError(f"{path} is not a folder" if path.exists() else f"there is no folder {path}")
     try:
-        text = (path / MANIFEST).read_bytes()
+        with open_regular(path / MANIFEST) as file:
+            if os.fstat(file.fileno()).st_size > LONGEST:
+                raise StorageError(f"{path / MANIFEST} is over {LONGEST} bytes, which no manifest has")
+            text = file.read()
     except FileNotFoundError:
         raise StorageError(f"{path} is not a plugsamp folder: it has no {MANIFEST}") from None
     except OSError as error:
@@ -305,7 +312,7 @@ def _read_array(folder: Path, name: str, entry: Mapping, mapped: bool) -> np.nda
         if not _ARRAY_NAME.fullmatch(name):
             raise StorageError(f"{folder} names an array {name!r}")
         digest = hashlib.sha256()
-        with open(file, "rb") as source:
+        with open_regular(file) as source:
             while part := source.read(CHUNK):
                 digest.update(part)
             if not isinstance(entry, Mapping) or digest.hexdigest() != entry.get("sha256"):
@@ -330,7 +337,9 @@ def _read_array(folder: Path, name: str, entry: Mapping, mapped: bool) -> np.nda
 
 def check_entry(array: np.ndarray, file, entry: Mapping) -> None:
     """Refuse an array that is not what the manifest says (StorageError)."""
-    if array.dtype.str != entry.get("dtype") or list(array.shape) != entry.get("shape"):
+    shape = entry.get("shape")  # in Python True is 1
+    plain = isinstance(shape, list) and not any(isinstance(n, bool) for n in shape)
+    if array.dtype.str != entry.get("dtype") or not plain or list(array.shape) != shape:
         raise StorageError(f"{file} is {array.dtype.str} {array.shape}, the manifest says otherwise")
 
 

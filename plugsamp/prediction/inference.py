@@ -23,6 +23,10 @@ from plugsamp.prediction.results import Prediction
 #: or classes in it, or an estimate made some other way.
 SOURCES = ("posterior", "weighted", "estimate")
 
+#: Passes over a document, of all its chains together: more make no estimate better, and one model file could
+#: keep a machine busy for years.
+MOST_PASSES = 1_000_000
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Predictor(Brief):
@@ -115,6 +119,12 @@ class Predictor(Brief):
             raise ValueError(
                 f"predictor: burn_in must be 1 or more and below passes, "
                 f"not {self.burn_in} of {self.passes} passes"
+            )
+
+        if self.passes * self.restarts > MOST_PASSES:
+            raise ValueError(
+                f"predictor: passes={self.passes} times restarts={self.restarts} are over {MOST_PASSES:,} "
+                "passes over each document"
             )
 
     def _check_parameters(self) -> None:

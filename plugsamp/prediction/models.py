@@ -159,7 +159,11 @@ def _predictor_of(arrays: dict, content: dict, path) -> Predictor:
     if task not in TASKS:
         raise StorageError(f"{path} is damaged: its task is {task!r}, not one of {', '.join(TASKS)}")
     n_outputs = arrays["eta"].shape[1]
-    require_memory(topic_table.size(arrays), path)
+    n_classes = {"none": 0, "binary": 2}.get(task, n_outputs)
+    if len(classes) != n_classes or (task == "binary" and n_outputs != 1):
+        which = f"{len(classes)} classes for {n_outputs} outputs of {task} responses"
+        raise StorageError(f"{path} is damaged: {which}")
+    require_memory(topic_table.size(arrays), path, sum(array.nbytes for array in arrays.values()))
     return Predictor(
         phi=topic_table.unpacked(arrays),
         eta=arrays["eta"],

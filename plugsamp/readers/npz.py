@@ -13,6 +13,7 @@ from plugsamp.counts import check_shape, entries
 from plugsamp.errors import InputError
 from plugsamp.files import archive
 from plugsamp.files.plain_arrays import HoldsObjects, NotPlain, array_of, check_header
+from plugsamp.files.regular import open_regular
 from plugsamp.readers.matrix import MatrixReader
 from plugsamp.sizes import check_claim
 
@@ -57,7 +58,7 @@ def _load(path):
     if Path(path).is_dir():
         raise InputError("this is a folder, a file is needed (corpus=folder reads folders)")
     try:
-        with open(path, "rb") as file:
+        with open_regular(path) as file:
             start = file.read(6)
             size = file.seek(0, 2)
             file.seek(0)
@@ -107,7 +108,7 @@ def _sparse(members) -> SimpleNamespace:
     shape = members["shape"]
     if shape.shape != (2,) or shape.dtype.kind not in "iu" or (shape < 0).any():
         raise InputError(f"shape must be two whole numbers, found {shape.tolist()!r}")
-    arrays = {name: members[name] for name in MEMBERS[kind][:-1]}
+    arrays = {name: _native(members[name]) for name in MEMBERS[kind][:-1]}
     for name, array in arrays.items():
         if array.ndim != 1:
             raise InputError(f'member "{name}" must be a vector, it has {array.ndim} dimensions')
@@ -116,3 +117,8 @@ def _sparse(members) -> SimpleNamespace:
         found = ", ".join(f"{len(a)} in {n}" for n, a in arrays.items() if n != "indptr")
         raise InputError(f"the numbers of entries differ: {found}")
     return SimpleNamespace(format=kind, shape=tuple(shape.tolist()), **arrays)
+
+
+def _native(array: np.ndarray) -> np.ndarray:
+    """The array in this machine's order of bytes, which SciPy wants."""
+    return array.astype(array.dtype.newbyteorder("="), copy=False)

@@ -122,6 +122,11 @@ class SvmLight(TestFile, SplitOptions, Reader):
                 )
             return [_objects(f.labels) for f in files], None
         value = {label: float(label) for label in distinct}
+        beyond = next((label for label, number in value.items() if math.isinf(number)), None)
+        if beyond is not None:
+            file = next(f for f in files if beyond in f.labels)
+            what, line = f"label {beyond[:40]} is beyond all numbers", file.line_of_label(beyond)
+            raise InputError(what, file=file.path, line=line, column=1)
         whole = all(v == math.floor(v) and abs(v) <= 2**53 for v in value.values())
         dtype = np.int64 if whole and self.response == "label" else np.float64
         return [np.array([value[label] for label in f.labels]).astype(dtype) for f in files], None

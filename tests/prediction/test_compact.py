@@ -151,8 +151,11 @@ def test_what_claims_too_much_is_not_unpacked(tmp_path):
     arrays = {"phi_common": np.zeros(2**20, np.float32), "phi_ends": np.zeros(2**24, np.int64)}
     from plugsamp.prediction import topic_table
 
+    there = sum(array.nbytes for array in arrays.values())
+    with pytest.raises(StorageError, match=f"{there} bytes of arrays would make"):
+        archive.require_memory(topic_table.size(arrays), "x", there)
     with pytest.raises(StorageError, match="bytes of memory, and"):
-        archive.require_memory(topic_table.size(arrays), "x")
+        archive.require_memory(1 << 50, "x", 1 << 50)
 
 
 def altered(path, name, old, new):
