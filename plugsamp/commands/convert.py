@@ -10,6 +10,7 @@ from pathlib import Path
 from omegaconf import DictConfig
 
 from plugsamp import hydra_source, writers
+from plugsamp.commands.arguments import typed
 from plugsamp.commands.command import Command
 from plugsamp.commands.settings import settings_of
 from plugsamp.commands.wording import warnings_to
@@ -64,13 +65,7 @@ def test_path(out: str) -> Path:
 def _shell(option: str) -> str:
     """An option as it is typed: what Hydra or a shell would take apart is quoted."""
     name, _, value = option.partition("=")
-    if value.startswith("["):
-        return f"'{option}'"
-    if all(c.isalnum() or c in "._-/+" for c in value):
-        return option
-    escaped = value.replace("\\", "\\\\").replace('"', '\\"')
-    quoted = f'{name}="{escaped}"'.replace("'", "'\\''")
-    return f"'{quoted}'"
+    return typed(name, value)
 
 
 USAGE = """\

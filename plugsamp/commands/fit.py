@@ -18,6 +18,7 @@ from plugsamp.checkpoint.generations import Generations
 from plugsamp.checkpoint.lock import Lock
 from plugsamp.checkpoint.options import Checkpoints
 from plugsamp.commands import hydra_app, sweeping
+from plugsamp.commands.arguments import by_key
 from plugsamp.commands.command import Command
 from plugsamp.commands.settings import checked, settings_of
 from plugsamp.commands.wording import warnings_to
@@ -125,7 +126,7 @@ class Settings:
             "learn_beta": self.learn_beta,
             "intercept": self.intercept,
             "standardise": self.standardise,
-            "class_weight": self.class_weight,
+            "class_weight": by_key(self.class_weight),
         }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import re
+import shlex
 import sys
 import tempfile
 from collections.abc import Callable
@@ -24,6 +25,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from plugsamp import hydra_source, registry
+from plugsamp.commands.arguments import readable
 from plugsamp.commands.failures import RunFolder, of_plugin
 from plugsamp.commands.sweeping import Completed, Sweep, awaiting, finish
 from plugsamp.commands.wording import corpus_of, speak_of, spoken_error
@@ -285,6 +287,11 @@ def explain(error: BaseException, arguments: list[str], config_name: str) -> str
             return (
                 f"cannot read the argument {error.override!r}; ~ does not stand for the home folder here: "
                 "write $HOME, or quote the value: 'name=\"a~b\"'"
+            )
+        if (right := readable(error.override)) is not None and not Path(error.override).exists():
+            return (
+                f"cannot read the argument {error.override!r}; write {shlex.quote(right)}. A value with "
+                "letters beyond ASCII, brackets, = or other signs goes in quotes inside quotes"
             )
         if (path := corpus_of(error.override)) is not None:
             return f"cannot read the argument {error.override!r}; a corpus is given as {path}"

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import re
-import shlex
 import warnings
 from collections.abc import Mapping
 from contextvars import ContextVar
@@ -18,6 +17,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from plugsamp import hydra_source
+from plugsamp.commands.arguments import typed
 from plugsamp.errors import InputError, place
 
 #: The configuration of the running command, as plain values.
@@ -81,14 +81,6 @@ def _owners(config: Mapping) -> dict[str, str]:
     return owners
 
 
-def typed(name: str, value: str) -> str:
-    """``name=value`` for the shell, of a value as Python writes it."""
-    plain = {"True": "true", "False": "false", "None": "null"}.get(value, value)
-    if plain[:1] == '"' and re.fullmatch(r'"[\w.\-]*"', plain):
-        plain = plain[1:-1]
-    return shlex.quote(f"{name}={plain}")
-
-
 def spoken_error(error: BaseException) -> str:
     """What an error says, in those words, with what the command line knows beside."""
     if isinstance(error, InputError):
@@ -124,5 +116,4 @@ def corpus_of(given: str) -> str | None:
         reader = _READERS.get(suffix, "FORMAT")
     else:
         return None
-    given = str(path) if re.fullmatch(r"[\w./-]*", str(path)) else f'"{path}"'
-    return f"corpus={reader} {typed('corpus.path', given)}"
+    return f"corpus={reader} {typed('corpus.path', str(path))}"

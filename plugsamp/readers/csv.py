@@ -76,6 +76,8 @@ class Table(FieldOptions, TestFile, TextReader):
     def records(self, path: str) -> Records:
         table = self._table(path)
         rows, lines = table.rows, table.lines
+        if self.header and rows and len(rows[0]) == 1 and rows[0][0].strip() != self.text:
+            self._refuse_one_column(rows[0][0], table, path)
         if self.header and rows:
             names, rows = trimmed([tidy(n) for n in rows[0]], rows[1:])
             head, lines = lines[0], lines[1:]
@@ -90,17 +92,19 @@ class Table(FieldOptions, TestFile, TextReader):
         table = Rows(rows, lines, table.delimiter)
         return self.settled(names, path)._records(path, names, table)
 
+    def _refuse_one_column(self, head: str, table: Rows, path) -> None:
+        """Say which character may be the delimiter of a table with one column, where there is one."""
+        other = delimiter_in(head, table.delimiter)
+        if other:
+            raise InputError(
+                f"there is no field {self.text!r}, but one called {head!r}; is another character the "
+                f"delimiter? {other} says so",
+                file=path,
+                line=table.lines[0],
+            )
+
     def _records(self, path: str, names, table: Rows) -> Records:
         lines, rows = table.lines, table.rows
-        if len(names) == 1 and self.text not in names:
-            other = delimiter_in(names[0], table.delimiter)
-            if other:
-                raise InputError(
-                    f"there is no field {self.text!r}, but one called {names[0]!r}; is another character the "
-                    f"delimiter? {other} says so",
-                    file=path,
-                    line=1,
-                )
         for line, row in zip(lines, rows, strict=True):
             if len(row) != len(names):
                 more = "; a delimiter in the text needs quotes" if len(row) > len(names) else ""
@@ -216,7 +220,7 @@ class Table(FieldOptions, TestFile, TextReader):
     def _number(self, value: str, name, path, line) -> float:
         number = number_of(self._point(value, path, line))
         if not math.isfinite(number):
-            hint = self.hint_of_number(value)
+            hint = self.hint_of_number(value, " missing_labels=true")
             raise InputError(f"{name} must be a finite number, found {value!r}{hint}", file=path, line=line)
         return number
 

@@ -187,12 +187,12 @@ class FieldOptions:
             )
         return number
 
-    def hint_of_number(self, value) -> str:
-        """What may be meant by a value that is no number; empty where nothing is known."""
+    def hint_of_number(self, value, more: str = "") -> str:
+        """What may be meant by a value that is no number; `more` is needed where it is missing."""
         if not isinstance(value, str):
             return ""
         if tidy(value) in MISSING:
-            return f"; {advice([value.strip()])} reads it as missing"
+            return f"; {advice([value.strip()])}{more} reads it as missing"
         if hasattr(self, "decimal") and re.fullmatch(r"\s*[-+]?\d*,\d+(e[-+]?\d+)?\s*", value, re.I):
             return '; decimal="," reads decimal commas'
         return ""

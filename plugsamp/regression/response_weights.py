@@ -66,6 +66,10 @@ def _balanced(coding: Coding, positive, observed) -> np.ndarray:
     return np.where(known, weight, 1.0)[:, None]
 
 
+#: What YAML writes for a key that Python has as something else.
+_YAML = {None: "null"}
+
+
 def _given(class_weight, coding: Coding, positive) -> np.ndarray:
     if not isinstance(class_weight, Mapping):
         raise ValueError(f'class_weight must be a mapping, "balanced" or None, not {class_weight!r}')
@@ -74,6 +78,9 @@ def _given(class_weight, coding: Coding, positive) -> np.ndarray:
     values = np.ones(len(coding.classes))
     for key, value in class_weight.items():
         index = exact.get(key, names.get(str(key)))
+        if index is None and not isinstance(key, str):  # YAML has made a truth value or a number of it
+            same = [i for name, i in names.items() if name.lower() in (str(key).lower(), _YAML.get(key))]
+            index = same[0] if len(same) == 1 else None
         if index is None:
             known = ", ".join(list(names)[:20])
             raise ValueError(f"class_weight names {key!r}, which is no class here; classes are {known}")

@@ -1,0 +1,87 @@
+"""Arguments that Hydra's grammar cannot read, and how they are written so that it can."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+
+import yaml
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.errors import HydraException
+
+_NAMED = re.compile(r"([+~]{0,2}[A-Za-z_][\w.@/]*)=(.*)", re.DOTALL)
+
+
+def typed(name: str, value: str) -> str:
+    """``name=value`` for the shell, of a value as Python or YAML writes it."""
+    plain = {"True": "true", "False": "false", "None": "null"}.get(value, value)
+    if re.fullmatch(r'"[\w.\-]*"', plain, re.ASCII) and _read(f"{name}={plain[1:-1]}") == (plain[1:-1],):
+        plain = plain[1:-1]
+    return shlex.quote(readable(f"{name}={plain}") or f"{name}={plain}")
+
+
+def readable(argument: str) -> str | None:
+    """The argument itself where it can be read, or one with the value in quotes; None where there is none.
+
+    Blanks, letters beyond ASCII and most signs stand in quotes. In a list each element has its own; of a
+    mapping the whole is a text, which `by_key` reads.
+    """
+    found = _NAMED.fullmatch(argument)
+    if found is None:
+        return None
+    name, value = found.groups()
+    return next((f"{name}={v}" for v in _spelled(value) if _read(f"{name}={v}")), None)
+
+
+def _spelled(value: str) -> Iterator[str]:
+    """A value as it is, and with quotes."""
+    yield value
+    if value[:1] == "[" and value[-1:] == "]":
+        parts = [part.strip() for part in value[1:-1].split(",")]
+        yield f"[{','.join(part if part[:1] in ('', chr(34)) else _quoted(part) for part in parts)}]"
+    if value[:1] == "{" and value[-1:] == "}":
+        yield _quoted(_spaced(value).replace('"', ""))
+    yield _quoted(value)
+
+
+def _quoted(text: str) -> str:
+    """The text in quotes, as Hydra reads them; not of one that ends in a backslash or holds a reference."""
+    if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
+        text = text[1:-1]
+    return '"{}"'.format(text.replace('"', '\\"'))
+
+
+def _read(argument: str) -> tuple:
+    """The value that Hydra reads, or nothing where it cannot."""
+    try:
+        return (OverridesParser.create().parse_override(argument).value(),)
+    except (HydraException, ValueError, TypeError, RecursionError):
+        return ()
+
+
+def _spaced(mapping: str) -> str:
+    """A mapping with a blank behind each colon that a number follows, as YAML has it."""
+    return re.sub(r":\s*(?=[-+.\d])", ": ", mapping)
+
+
+def by_key(value):
+    """A mapping that is written as a text, ``"{Köln: 2, TRUE: 1}"``, its keys texts; all else as it is.
+
+    Raises
+    ------
+    ValueError
+        A text that begins like a mapping and is none.
+    """
+    if not isinstance(value, str) or not value.lstrip().startswith("{"):
+        return value
+    try:
+        found = yaml.load(_spaced(value), Loader=yaml.BaseLoader)
+    except yaml.YAMLError:
+        found = None
+    if not isinstance(found, Mapping) or not all(isinstance(v, str) for v in found.values()):
+        raise ValueError(f"{value!r} is not a mapping such as {{Bonn: 1, Köln: 2}}")
+    try:
+        return {key: float(number) for key, number in found.items()}
+    except ValueError:
+        raise ValueError(f"{value!r} must have a number for each key, such as {{Bonn: 1, Köln: 2}}") from None

@@ -1,0 +1,219 @@
+"""What messages advise is run: each line that a message says to type puts right what it was said of.
+
+`advised` collects the options that a message names, as a shell would read them. Options with only a blank
+between them are one piece of advice, others are alternatives.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import warnings
+
+import pytest
+
+from plugsamp.cli import main
+from plugsamp.commands.arguments import by_key, readable, typed
+
+#: An option with a value that can be typed: not NAME or FIELD, which stand for another.
+OPTION = r"""'[a-z][\w.]*=(?:[^']|'"'"')*'|(?<![\w.'"/])[a-z][\w.]*=(?![A-Z]{2,}\b)[^\s,;:()']+"""
+
+ROWS = [("rocket orbit moon", "space"), ("bread butter soup", "food")] * 3
+
+
+def advised(message: str) -> list[list[str]]:
+    """The alternatives that a message advises, each a list of arguments."""
+    message = re.sub(r"""the argument ('[^']*'|"[^"]*");""", "", message)
+    found, end = [], None
+    for option in re.finditer(OPTION, message):
+        (argument,) = shlex.split(option[0].rstrip("."))
+        if end is not None and message[end : option.start()] == " ":
+            found[-1].append(argument)
+        else:
+            found.append([argument])
+        end = option.end()
+    return found
+
+
+def with_options(arguments: list[str], advice: list[str]) -> list[str]:
+    """The arguments with those of the advice in the place of what they are about."""
+    names = {one.partition("=")[0] for one in advice}
+    return [*(a for a in arguments if a.partition("=")[0] not in names), *advice]
+
+
+def test_what_is_collected():
+    message = (
+        "'corpus.path=\"a b\"' or corpus.quote=none; corpus=csv corpus.path=a.csv, or text=FIELD. loss=none."
+    )
+    assert advised(message) == [
+        ['corpus.path="a b"'],
+        ["corpus.quote=none"],
+        ["corpus=csv", "corpus.path=a.csv"],
+        ["loss=none"],
+    ]
+    assert with_options(["corpus.path=b", "seed=1"], ["corpus.path=a"]) == ["seed=1", "corpus.path=a"]
+
+
+def table(rows, head="text,label"):
+    return "\n".join([head, *(",".join(row) for row in rows)]) + "\n"
+
+
+PLAIN = table(ROWS)
+NAMED = ["corpus.path=a.csv"]
+#: A file, its contents, the arguments, and how many alternatives the message has.
+CASES = {
+    "letters beyond ASCII": ("größe.csv", PLAIN, ["corpus.path=größe.csv"], 1),
+    "#": ("a#b.csv", PLAIN, ["corpus.path=a#b.csv"], 1),
+    "&": ("a&b.csv", PLAIN, ["corpus.path=a&b.csv"], 1),
+    "=": ("a=b.csv", PLAIN, ["corpus.path=a=b.csv"], 1),
+    "brackets": ("a (1).csv", PLAIN, ["corpus.path=a (1).csv"], 1),
+    "an apostrophe": ("it's.csv", PLAIN, ["corpus.path=it's.csv"], 1),
+    "a file alone": ("größe.csv", PLAIN, ["größe.csv"], 1),
+    "a file with blanks alone": ("a b#.csv", PLAIN, ["a b#.csv"], 1),
+    "a field": ("a.csv", table(ROWS, "text,straße"), ["corpus.path=a.csv", "corpus.label=straße"], 1),
+    "a list": (
+        "a.csv", PLAIN.replace("space", "Köln"), ["corpus.path=a.csv", "corpus.only=[Köln,food]"], 1,
+    ),
+    "a mapping": ("a.csv", PLAIN.replace("space", "Köln"), ["corpus.path=a.csv", "class_weight={Köln:2}"], 1),
+    "a mapping in quotes": (
+        "a.csv", PLAIN.replace("space", "Köln"), ["corpus.path=a.csv", 'class_weight={"Köln":2,food:1}'], 1,
+    ),
+    "what YAML reads as a number": (
+        "a.csv", PLAIN + "rocket,NaN\n", [*NAMED, "corpus.missing_labels=true", "corpus.missing_as=[NaN]"], 1,
+    ),
+    "one value for a list": ("a.csv", PLAIN, ["corpus.path=a.csv", "corpus.missing_as=NA"], 1),
+    "no label": ("a.csv", PLAIN + "rocket,\n", ["corpus.path=a.csv"], 2),
+    "a missing label by name": ("a.csv", PLAIN + "moon,NA\nmoon,\n", ["corpus.path=a.csv"], 3),
+    "no tag": ("a.csv", table([*ROWS, ("moon", "")], "text,tags"), [*NAMED, "corpus.labels=tags"], 2),
+    "a delimiter": ("a.csv", PLAIN.replace(",", ";"), ["corpus.path=a.csv"], 1),
+    "a tab": ("a.csv", PLAIN.replace(",", "\t"), ["corpus.path=a.csv"], 1),
+    "a quoted table": ("a.csv", '"text";"label"\n"moon";"a"\n"soup";"b"\n', ["corpus.path=a.csv"], 1),
+    "decimal commas": (
+        "a.csv", "text;y\nmoon;0,5\nsoup;1,5\n", [*NAMED, 'corpus.delimiter=";"', "loss=gaussian"], 1,
+    ),
+    "a missing number": ("a.csv", "text,y\nmoon,0.5\nsoup,1\nsoup,NA\n", [*NAMED, "loss=gaussian"], 1),
+    "an open quote": ("a.csv", 'text,label\nmoon 5",a\n"soup,b\n', ["corpus.path=a.csv"], 1),
+    "quotes that do not fit": ("a.csv", 'text,label\n"moon" x,a\nsoup,b\n', ["corpus.path=a.csv"], 1),
+    "ids that are none": ("a.csv", "id,text,label\n1,moon,a\n1,soup,b\n", ["corpus.path=a.csv"], 1),
+    "cp1252": ("a.csv", "text,label\nlune \u0153uvre\u2019,a\nsoupe,b\n".encode("cp1252"), NAMED, 1),
+    "latin-1": ("a.csv", "text,label\nKäse,a\nsoup,b\n".encode("latin-1"), ["corpus.path=a.csv"], 1),
+    "utf-16": ("a.csv", PLAIN.encode("utf-16"), ["corpus.path=a.csv"], 1),
+    "utf-16 without a mark": ("a.csv", PLAIN.encode("utf-16-le"), ["corpus.path=a.csv"], 1),
+}  # fmt: skip
+
+
+def fit(arguments):
+    common = ["n_topics=2", "sweeps=1", "report=false", "hydra.run.dir=run", "overwrite=true"]
+    named = any(a.startswith("corpus") for a in arguments)
+    fixed = [*(["corpus=csv", "corpus.min_df=1"] if named else []), *common]
+    given = {a.partition("=")[0] for a in arguments}
+    return main(["fit", *(a for a in fixed if a.partition("=")[0] not in given), *arguments])
+
+
+@pytest.fixture
+def file(at):
+    def write(name, contents):
+        (at / name).write_bytes(contents.encode() if isinstance(contents, str) else contents)
+
+    return write
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_is_refused_is_taken_as_advised(case, file, capsys):
+    name, contents, arguments, n_alternatives = CASES[case]
+    file(name, contents)
+    assert fit(arguments) == 2
+    message = capsys.readouterr().err
+    alternatives = advised(message)
+    assert len(alternatives) == n_alternatives, message
+    for alternative in alternatives:
+        again = with_options([] if case.startswith("a file") else arguments, alternative)
+        code = fit(again)
+        told = capsys.readouterr()
+        if len(alternatives) > 2 and code:  # one thing after the other
+            rest = [one for others in alternatives if others != alternative for one in others]
+            code = fit(with_options(again, [one for one in rest if not one.startswith("loss")]))
+            told = capsys.readouterr()
+        assert code == 0, (message, alternative, told.err)
+
+
+WARNINGS = {
+    "quotes that are none": (
+        "a.tsv", 'label\ttext\na\tmoon\nb\t"soup\na\tmoon\nb\tsoup"\na\tmoon\n', ["corpus.path=a.tsv"],
+    ),
+    "a label that looks missing": ("a.csv", PLAIN + "moon,N/A\n", ["corpus.path=a.csv"]),
+    "an encoding": (
+        "a.csv", "text,label\nlune \u0153uvre,a\nsoupe,b\n".encode("cp1252"),
+        ["corpus.path=a.csv", "corpus.encoding=latin-1"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", WARNINGS)
+def test_what_is_warned_of_is_told_no_more(case, file, capsys):
+    name, contents, arguments = WARNINGS[case]
+    file(name, contents)
+    assert fit(arguments) == 0
+    printed = capsys.readouterr()
+    said = [line for line in (printed.out + printed.err).splitlines() if re.search(r"corpus\.\w+=", line)]
+    said = [line for line in said if "test_size" not in line]
+    assert len(said) == 1
+    options = [one for alternative in advised(said[0]) for one in alternative]
+    assert fit(with_options(arguments, options)) == 0
+    printed = capsys.readouterr()
+    assert said[0] not in printed.out + printed.err
+
+
+# -- values that Hydra's grammar has in its own way ----------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "argument, right",
+    [
+        ("corpus.path=a.csv", "corpus.path=a.csv"),
+        ("corpus.path=größe.csv", 'corpus.path="größe.csv"'),
+        ("corpus.path='größe #1'.csv", "corpus.path=\"'größe #1'.csv\""),
+        ('corpus.path=a"b#.csv', 'corpus.path="a\\"b#.csv"'),
+        ("corpus.only=[Köln,New York]", 'corpus.only=["Köln","New York"]'),
+        ('corpus.only=["Köln",a#]', 'corpus.only=["Köln","a#"]'),
+        ("class_weight={Köln:2,b:.5}", 'class_weight="{Köln: 2,b: .5}"'),
+        ("größe=1", None),
+        ("größe", None),
+    ],
+)
+def test_arguments_that_can_be_read(argument, right):
+    assert readable(argument) == right
+
+
+@pytest.mark.parametrize(
+    "value, shown",
+    [
+        ('","', "'corpus.x=\",\"'"),
+        ('"ab-c"', "corpus.x=ab-c"),
+        ('"NaN"', "'corpus.x=\"NaN\"'"),
+        ('"null"', "'corpus.x=\"null\"'"),
+        ('"1"', "'corpus.x=\"1\"'"),
+        ('["NA"]', "'corpus.x=[\"NA\"]'"),
+        ("straße", "'corpus.x=\"straße\"'"),
+        ("True", "corpus.x=true"),
+    ],
+)
+def test_options_as_they_are_typed(value, shown):
+    assert typed("corpus.x", value) == shown
+
+
+def test_mappings_as_texts():
+    assert by_key("{Köln: 2, TRUE: 1}") == by_key('{"Köln":2, "TRUE":1}') == {"Köln": 2.0, "TRUE": 1.0}
+    assert by_key("{a, b: 1}".replace("a, ", "")) == {"b": 1.0}
+    assert by_key("balanced") == "balanced" and by_key({"a": 1}) == {"a": 1} and by_key(None) is None
+    for wrong in ("{a", "{a: b}", "{a: [1]}", "{a}"):
+        with pytest.raises(ValueError, match=r"mapping|number for each"):
+            by_key(wrong)
+
+
+@pytest.mark.parametrize("given", ["{TRUE:2}", "{true:2}", '"{TRUE: 2, FALSE: 1}"'])
+def test_classes_that_yaml_reads_as_something_else(given, file):
+    file("a.csv", PLAIN.replace("space", "TRUE").replace("food", "FALSE"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert fit(["corpus.path=a.csv", f"class_weight={given}"]) == 0
