@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 from plugsamp.errors import InUse
+from plugsamp.files.whole import is_file
 
 try:
     import fcntl
@@ -86,7 +87,7 @@ class Lock:
             try:
                 _lock(handle, self.path)
                 # who held it before may have taken the file away between our two calls
-                if _is_file(handle, self.path):
+                if is_file(handle, self.path):
                     break
             except (BlockingIOError, PermissionError):
                 holder = os.read(handle, 200).decode(errors="replace").strip()
@@ -105,6 +106,11 @@ class Lock:
             os.truncate(handle, 0)
             os.write(handle, f"process {os.getpid()} of {socket.gethostname()}".encode())
         return handle
+
+    @property
+    def holds(self) -> bool:
+        """Whether the folder still is the one that was locked, and has not been removed or replaced."""
+        return is_file(self._handle, self.path)
 
     def __exit__(self, *error) -> None:
         with contextlib.suppress(OSError):
@@ -144,10 +150,3 @@ def _lock(handle: int, path: Path) -> None:
         if error.errno not in (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP):
             raise
         log.warning("%s cannot be locked (%s): nothing keeps a second run out of it", path, error.strerror)
-
-
-def _is_file(handle: int, path: Path) -> bool:
-    try:
-        return os.path.samestat(os.fstat(handle), os.stat(path))
-    except FileNotFoundError:
-        return False

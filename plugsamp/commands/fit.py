@@ -25,7 +25,7 @@ from plugsamp.commands.wording import warnings_to
 from plugsamp.covariates.options import Covariates
 from plugsamp.errors import InUse, RunInterrupted
 from plugsamp.files.whole import write_text
-from plugsamp.fitting.runfolder import CHECKPOINT, CONFIG, HYDRA, clean_up, holds_run, marks
+from plugsamp.fitting.runfolder import CHECKPOINT, CONFIG, HYDRA, clean_up, holds_run, marks, removed
 from plugsamp.fitting.second_step import SecondStep
 from plugsamp.fitting.starts import Start
 from plugsamp.sweeps import earlier, status
@@ -163,7 +163,9 @@ class Occupied(InUse):
     """The folder holds another run."""
 
 
-def run(config: DictConfig, folder: Path, resume: bool = False, overrides=None) -> float | None:
+def run(
+    config: DictConfig, folder: Path, resume: bool = False, overrides=None, anew: bool = False
+) -> float | None:
     """Fit as configured and write the run folder; the metric is returned.
 
     A job of a sweep whose folder holds the same run is not done again, and goes on from its checkpoint where
@@ -177,11 +179,13 @@ def run(config: DictConfig, folder: Path, resume: bool = False, overrides=None) 
         Go on from the checkpoint in the folder.
     overrides : list of str, optional
         The options as they were given; by default those of the run that goes on.
+    anew : bool
+        Begin the run of the folder again, of which there is no checkpoint.
     """
     sweep = sweeping.current()
-    with Lock(folder):
+    with Lock(folder) as lock:
         clean_up(folder)
-        if not resume and holds_run(folder) and config.get("overwrite") is not True:
+        if not resume and not anew and holds_run(folder) and config.get("overwrite") is not True:
             differing = earlier.differences(folder, config) if sweep is not None else None
             if differing != []:
                 raise Occupied(_occupied(folder, sweep, differing))
@@ -194,7 +198,15 @@ def run(config: DictConfig, folder: Path, resume: bool = False, overrides=None) 
             _write_hydra(config, folder)
         given = {"overrides": overrides, "sweep": None if sweep is None else sweep.id}
         with status.recorded(folder, _explain, begun=not resume, **given) as begin:
-            return _run(config, folder, begin if resume else None)
+            try:
+                value = _run(config, folder, begin if resume else None)
+            except OSError as error:
+                if lock.holds:
+                    raise
+                raise removed(folder) from error
+            if not lock.holds:
+                raise removed(folder)
+            return value
 
 
 def _explain(error: BaseException) -> tuple[str, bool]:

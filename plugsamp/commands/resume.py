@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import os
 import sys
 from pathlib import Path
 
 from omegaconf import DictConfig, OmegaConf
-from omegaconf.errors import OmegaConfBaseException
 
 from plugsamp import registry
 from plugsamp.commands import fit
 from plugsamp.commands.command import Command
-from plugsamp.fitting.runfolder import CONFIG
+from plugsamp.fitting.runfolder import CONFIG, HYDRA
 from plugsamp.hydra_source import CONFIG_GROUPS
 from plugsamp.sweeps import earlier
+from plugsamp.sweeps.status import INTERRUPTED, KILLED, status_of
+
+log = logging.getLogger(__name__)
 
 #: Options that runs of older versions have not, as they were then.
 LATER = {"netcdf": False}
@@ -143,7 +146,8 @@ def resume(folder: Path, changes: DictConfig, given: list[str]) -> float | None:
                 OmegaConf.update(config, key, OmegaConf.select(changes, key), force_add=True)
         elif name in OPTIONS:
             OmegaConf.update(config, key, OmegaConf.select(changes, key), force_add=True)
-    if not earlier.has_checkpoint(folder):
+    anew = not earlier.has_checkpoint(folder)
+    if anew and status_of(folder)[0] not in (INTERRUPTED, KILLED):
         raise ValueError(
             f"{folder} has no checkpoint to go on from; plugsamp fit with overwrite=true starts the run again"
         )
@@ -162,7 +166,9 @@ def resume(folder: Path, changes: DictConfig, given: list[str]) -> float | None:
         )
     where = working_folder(folder)
     with contextlib.chdir(where) if where is not None else contextlib.nullcontext():
-        return fit.run(config, folder, resume=True)
+        if anew:
+            log.info("there is no checkpoint yet: the run begins again")
+        return fit.run(config, folder, resume=not anew, anew=anew)
 
 
 def _name_packages(config: DictConfig, folder: Path) -> None:
@@ -184,12 +190,26 @@ def _sweeps_done(folder: Path) -> int | None:
 
 
 def working_folder(folder: Path) -> str | None:
-    """Where the run was started, which its paths are relative to; None where that is not known or gone."""
-    try:
-        where = OmegaConf.select(OmegaConf.load(folder / ".hydra" / "hydra.yaml"), "hydra.runtime.cwd")
-    except (OSError, OmegaConfBaseException, ValueError):
+    """Where the run was started, which its paths are relative to; None where that is not known or gone.
+
+    Raises
+    ------
+    ValueError
+        The file that says it is damaged: its paths would be looked for elsewhere.
+    """
+    path = folder / HYDRA / "hydra.yaml"
+    if not path.exists():
         return None
-    return where if where and os.path.isdir(where) else None
+    try:
+        where = OmegaConf.select(OmegaConf.load(path), "hydra.runtime.cwd")
+        if not isinstance(where, str):
+            raise ValueError("it does not say where the run was started (hydra.runtime.cwd)")
+    except OSError as error:
+        raise ValueError(f"{path}: {error.strerror}") from None
+    except Exception as error:  # YAML's own, of several packages
+        why = (str(error).splitlines() or [type(error).__name__])[0]
+        raise ValueError(f"{path} is damaged: {why}; without the file paths are taken as of here") from None
+    return where if os.path.isdir(where) else None
 
 
 USAGE = """\

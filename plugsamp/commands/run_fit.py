@@ -31,6 +31,7 @@ from plugsamp.fitting.fit import Fit, check_scheme, fit, kept_sweeps
 from plugsamp.fitting.progress import Progress, duration, quantity
 from plugsamp.fitting.runfolder import (
     CHECKPOINT,
+    CONFIG,
     TraceFile,
     write_predictions,
     write_topics,
@@ -279,6 +280,8 @@ def interrupted(interrupt: KeyboardInterrupt, folder: Path, one: bool = True) ->
         message = str(interrupt)
     elif not stands:
         message = "interrupted; there is no checkpoint yet"
+        if (folder / CONFIG).exists():
+            message += f"\nplugsamp resume run={folder} begins the run again"
     else:
         message = f"interrupted; {'' if one else 'of every model '}the last checkpoint stands"
     if stands:

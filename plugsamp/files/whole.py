@@ -80,3 +80,11 @@ def _strict(value, where: str, found: list[str]):
         found.append(f"{where} = {value}")
         return None
     return value
+
+
+def is_file(handle: int, path) -> bool:
+    """Whether `path` is still the file that `handle` is open on."""
+    try:
+        return os.path.samestat(os.fstat(handle), os.stat(path))
+    except FileNotFoundError:
+        return False

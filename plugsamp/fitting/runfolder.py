@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from plugsamp.files import csv_files, storage
-from plugsamp.files.whole import complete
+from plugsamp.files.whole import complete, is_file
 from plugsamp.losses.coding import is_missing
 
 #: The configuration of a run, in its folder.
@@ -41,6 +42,12 @@ def clean_up(folder: Path) -> None:
     storage.clean_up(folder / "model")
     for part in folder.glob(".*.part"):
         part.unlink(missing_ok=True)
+
+
+def removed(folder: Path) -> OSError:
+    """The error of a run whose folder was taken away under it."""
+    what = "the run folder was removed, or replaced, while the run went on; what is there now is incomplete"
+    return OSError(errno.ENOENT, what, str(folder))
 
 
 class TraceFile:
@@ -80,6 +87,8 @@ class TraceFile:
         except OSError as error:
             error.filename = str(self._path)
             raise
+        if not is_file(self._file.fileno(), self._path):
+            raise removed(self._path.parent)
 
     def __enter__(self) -> TraceFile:
         return self

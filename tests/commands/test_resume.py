@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import os
 import shutil
@@ -116,11 +117,54 @@ def test_an_interrupt_before_there_is_a_checkpoint_says_so(during, documents, ru
     monkeypatch.setattr(f"plugsamp.{during}", interrupted)
     assert run("corpus.path=d.jsonl") == 130
     err = said()
-    assert err.strip().endswith("plugsamp fit: interrupted; there is no checkpoint yet")
+    assert "plugsamp fit: interrupted; there is no checkpoint yet\nplugsamp resume run=" in err
     assert "Traceback" not in err
     monkeypatch.undo()
     os.chdir(documents)
-    assert run("corpus.path=d.jsonl", "sweeps=2") == 0  # in the same folder
+    assert main(["resume", "run=run"]) == 0
+    again = (documents / "run/trace.csv").read_text()
+    assert again.count("\n") == 9 and run("corpus.path=d.jsonl", "overwrite=true") == 0
+    assert columns(again) == columns((documents / "run/trace.csv").read_text())
+
+
+def columns(trace: str) -> list[dict]:
+    """Rows of a trace without times."""
+    rows = csv.DictReader(io.StringIO(trace))
+    return [{k: v for k, v in row.items() if k not in ("seconds", "elapsed")} for row in rows]
+
+
+@pytest.mark.parametrize("what", ["removed", "replaced"])
+@pytest.mark.parametrize("when", ["sampling", "evaluating"])
+def test_a_folder_that_is_taken_away_meanwhile(what, when, documents, run, said, monkeypatch):
+    def taken(*arguments, **options):
+        shutil.rmtree(documents / "run", ignore_errors=True)
+        if what == "replaced":
+            (documents / "run").mkdir()
+        monkeypatch.undo()
+        return original(*arguments, **options)
+
+    from plugsamp.commands import run_fit
+    from plugsamp.fitting import running
+
+    module, name = (running, "trace_row") if when == "sampling" else (run_fit, "evaluate")
+    original = getattr(module, name)
+    with monkeypatch.context() as patch:
+        patch.setattr(module, name, taken)
+        os.chdir(documents)
+        assert run("corpus.path=d.jsonl") == 2
+    assert f"{documents / 'run'}: the run folder was removed, or replaced, while the run went on" in said()
+    if when == "sampling":
+        assert not list((documents / "run").glob("*.json")) or what == "replaced"
+
+
+@pytest.mark.parametrize("text", ["hydra: [", "hydra: {runtime: {cwd: [1]}}", "a\0b", "- 1"])
+def test_a_damaged_file_of_hydra_is_named(text, done, said):
+    (done / ".hydra/hydra.yaml").write_text(text)
+    assert main(["resume", "run=run", "sweeps=12"]) == 2
+    err = said()
+    assert f"{done / '.hydra/hydra.yaml'} is damaged: " in err and "Traceback" not in err
+    (done / ".hydra/hydra.yaml").unlink()
+    assert main(["resume", "run=run", "sweeps=12"]) == 0
 
 
 @pytest.mark.parametrize("scheme", ["ovr", pytest.param("ovo", marks=pytest.mark.slow)])
