@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -21,8 +22,9 @@ _compiled = load("plugsamp.kernels.fold_in")
 #: at K = 100, 12 passes give .818 and eight chains of three .832.
 PASSES, BURN_IN, RESTARTS = 3, 1, 8
 
-#: Documents between two looks at the keyboard.
-_CHUNK = 256
+#: Steps of a compiled loop, each of them some nanoseconds, between two looks at the keyboard: Ctrl-C is heard
+#: within a second, but for a document that takes longer by itself.
+STEPS = 1 << 26
 
 #: Counts of the compiled loop are float32, exact below this.
 _LONGEST = 2**24 - 1
@@ -119,8 +121,7 @@ class FoldIn:
         """Mean topic proportions, float64 (D, K); 0 where no word is known."""
         keys, n_documents = self.keys(tokens), len(tokens.lengths)
         zbar = np.empty((n_documents, self.n_topics))
-        for first in range(0, n_documents, _CHUNK):
-            self._run(tokens, keys, first, min(first + _CHUNK, n_documents), zbar)
+        self._run(tokens, keys, 0, n_documents, zbar)
         # The compiled sums are in single precision.
         total = zbar.sum(axis=1, keepdims=True)
         return np.divide(zbar, total, out=zbar, where=total > 0)
@@ -148,11 +149,34 @@ class FoldIn:
         return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)
 
     def _run(self, tokens: Tokens, keys, first: int, last: int, zbar, drawn=None) -> None:
-        if drawn is None:
-            drawn = np.empty((0, 0, self.n_topics), np.float32)
         longest = max(1, tokens.lengths.max(initial=0))
-        _compiled.fold_in(
-            tokens.words, tokens.offsets, self._table, self._alpha, keys, self.burn_in, self.passes,
-            self.restarts, first, last, aligned((4, len(self._alpha)), np.float32),
-            np.empty(longest, np.int32), zbar, drawn,
-        )  # fmt: skip
+        scratch, z = aligned((4, len(self._alpha)), np.float32), np.empty(longest, np.int32)
+        shares = np.empty((0, 0, self.n_topics), np.float32)
+        steps = tokens.lengths[first:last] * ((self.passes * self.restarts + 4) * len(self._alpha) // 16)
+        for start, stop in pieces(steps, STEPS):
+            if drawn is not None:
+                shares = np.zeros((self.restarts, stop - start, self.n_topics), np.float32)
+            _compiled.fold_in(
+                tokens.words, tokens.offsets, self._table, self._alpha, keys, self.burn_in, self.passes,
+                self.restarts, first + start, first + stop, scratch, z, zbar,
+                shares,
+            )  # fmt: skip
+            if drawn is not None:
+                drawn[:, start:stop] = shares
+
+
+def pieces(steps: np.ndarray, most: int) -> Iterator[tuple[int, int]]:
+    """Ranges of documents that take about `most` steps together, and at least one document each.
+
+    Parameters
+    ----------
+    steps : array (D,)
+        What each document takes.
+    most : int
+    """
+    total, first = np.cumsum(steps, dtype=float), 0
+    while first < len(total):
+        before = total[first - 1] if first else 0.0
+        last = max(first + 1, int(np.searchsorted(total, before + most, side="right")))
+        yield first, last
+        first = last

@@ -8,7 +8,7 @@ import numpy as np
 
 from plugsamp.brief import line
 from plugsamp.checks import MOST, whole
-from plugsamp.prediction.fold_in import Tokens
+from plugsamp.prediction.fold_in import STEPS, Tokens, pieces
 from plugsamp.prediction.inference import Predictor
 from plugsamp.prediction.matching import warn_of_strangers
 from plugsamp.random.draws import Purpose, stream
@@ -114,10 +114,12 @@ def left_to_right(predictor, corpus, particles: int = 20) -> HeldOut:
     tokens = _tokens(predictor, corpus)
     log_p = np.empty(len(tokens.lengths))
     phi = np.ascontiguousarray(predictor.phi.T)
-    compiled.left_to_right(
-        tokens.words, tokens.offsets, phi, predictor.alpha, fold_in.keys(tokens),
-        particles, log_p,
-    )  # fmt: skip
+    keys, lengths = fold_in.keys(tokens), tokens.lengths.astype(float)
+    for first, last in pieces(lengths**2 * (particles * predictor.n_topics / 2), STEPS):
+        compiled.left_to_right(
+            tokens.words, tokens.offsets[first : last + 1], phi, predictor.alpha, keys[first:last],
+            particles, log_p[first:last],
+        )  # fmt: skip
     return HeldOut(log_p, tokens.lengths, "left to right")
 
 
