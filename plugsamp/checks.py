@@ -124,7 +124,7 @@ def check_text(texts, what: str):
         raise InputError(f"{what} {bad!r} holds half of a surrogate pair; it could not be saved") from None
 
 
-def responses_of(values, n_documents: int) -> np.ndarray:
+def responses_of(values, n_documents: int, n_words: int = 0) -> np.ndarray:
     if sp.issparse(values):
         values = values.toarray()
     if isinstance(values, str | bytes | dict | set) or not hasattr(values, "__len__"):
@@ -137,7 +137,8 @@ def responses_of(values, n_documents: int) -> np.ndarray:
     if array.ndim not in (1, 2):
         raise InputError(f"responses need 1 or 2 dimensions, {array.ndim} found")
     if len(array) != n_documents:
-        raise InputError(f"there are {len(array)} responses for {n_documents} documents")
+        turned = f", and {n_words} words: are rows and columns exchanged?" if len(array) == n_words else ""
+        raise InputError(f"there are {len(array)} responses for {n_documents} documents{turned}")
     if array.ndim == 2 and array.shape[1] == 0:
         raise InputError("responses have no columns; pass None for a corpus without responses")
     if array.dtype.kind == "f" and np.isinf(array).any():

@@ -220,7 +220,7 @@ class Corpus:
         covariates, names = (None, None) if covariates is None else stacked(covariates, "covariates")
         covariate_names = names if covariate_names is None else covariate_names
         covariate_names = names_of_columns(covariates, covariate_names, "covariate_names")
-        state["responses"] = None if responses is None else responses_of(responses, n_documents)
+        state["responses"] = None if responses is None else responses_of(responses, n_documents, n_words)
         state["response_names"] = column_names(self.responses, response_names, "response")
         state["covariates"] = None if covariates is None else covariates_of(covariates, n_documents)
         state["covariate_names"] = column_names(self.covariates, covariate_names, "covariate")

@@ -36,6 +36,7 @@ class Settings:
     model: str
     part: str
     out: str | None
+    bom: bool
     overwrite: bool
     seed: int | None
     predict: dict
@@ -76,7 +77,7 @@ def task(config: DictConfig) -> float | None:
                 if kind not in found:  # what is there is of the measures that were replaced
                     files[kind].unlink(missing_ok=True)
                     continue
-                with complete(files[kind], errors="backslashreplace", newline="") as file:
+                with complete(files[kind], "backslashreplace", newline="", bom=settings.bom) as file:
                     write_table(file, *found[kind])
     return main
 

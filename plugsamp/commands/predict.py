@@ -33,6 +33,7 @@ class Settings:
     out: str
     proportions: bool
     names: str | None
+    bom: bool
     overwrite: bool
     seed: int | None
     predict: dict
@@ -70,10 +71,11 @@ def task(config: DictConfig) -> None:
             unknown += int(prediction.n_unknown.sum())
         table = ([row.get(name, "") for name in columns] for row in rows)
         if out is None:
+            sys.stdout.write("\ufeff" * settings.bom)
             write_table(sys.stdout, columns, table)
             sys.stdout.flush()
         else:
-            with complete(out, errors="backslashreplace", newline="") as file:
+            with complete(out, errors="backslashreplace", newline="", bom=settings.bom) as file:
                 write_table(file, columns, table)
             print(f"{len(rows):,} documents in {out}")
         if unknown:

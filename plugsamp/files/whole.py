@@ -13,9 +13,13 @@ import numpy as np
 
 
 @contextmanager
-def complete(path, errors: str = "replace", newline: str | None = None):
-    """A text file to write, there complete or not at all; `errors` and `newline` as `open` takes them."""
-    with _complete(path, "w", encoding="utf-8", errors=errors, newline=newline) as file:
+def complete(path, errors: str = "replace", newline: str | None = None, bom: bool = False):
+    """A UTF-8 file to write, there complete or not at all; `errors` and `newline` as `open` takes them.
+
+    With `bom` it begins with a byte order mark, without which Excel takes other encodings for it.
+    """
+    encoding = "utf-8-sig" if bom else "utf-8"
+    with _complete(path, "w", encoding=encoding, errors=errors, newline=newline) as file:
         yield file
 
 

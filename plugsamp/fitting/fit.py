@@ -204,6 +204,13 @@ def fit(
         raise TypeError(f"covariates must be a Covariates, not {type(covariates).__name__}")
     encoder = _encoder(covariates, corpus, model)
     check_scheme(supervised, multiclass, chains)
+    if model.n_topics > corpus.n_tokens:
+        warnings.warn(
+            f"there are {model.n_topics} topics for {corpus.n_tokens} tokens, so that most have no word; "
+            "n_topics should be much smaller",
+            InputWarning,
+            stacklevel=2,
+        )
     if init is None or isinstance(init, str):
         init = Start("random" if init is None else init)
     told = {

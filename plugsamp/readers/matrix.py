@@ -90,8 +90,9 @@ class MatrixReader(TestFile, SplitOptions, Reader):
             raise InputError("the line has no label", file=path, line=blank)
         if len(lines) != shape[0]:
             hint = ""
-            if self.may_transpose and len(lines) == shape[1]:
-                hint = f"; the matrix has {shape[1]} columns, so it looks transposed: pass transpose=true"
+            if len(lines) == shape[1]:
+                then = "pass transpose=true" if self.may_transpose else "a row is a document here"
+                hint = f"; the matrix has {shape[1]} columns, so it looks transposed: {then}"
             raise InputError(f"{len(lines)} labels for {shape[0]} rows{hint}", file=path)
         if self.wanted.responses == "real":
             odd = next((i for i, line in enumerate(lines, 1) if not COUNT.fullmatch(line)), None)
