@@ -25,13 +25,14 @@ class Chance:
     """Judge tests whose outcome is a p-value.
 
     What is true fails with probability 1e-8 = SUSPECT * CERTAIN, so that some thousand tests fail by chance
-    less often than once on 10,000 machines. PLUGSAMP_TEST_SEED in the environment shifts all seeds, and
-    PLUGSAMP_TEST_PVALUES names a file that first p-values are added to, a line of JSON each:
-    tools/suite_pvalues.py looks at their distribution.
+    less often than once on 10,000 machines. PLUGSAMP_TEST_SEED in the environment shifts all seeds,
+    PLUGSAMP_TEST_DRAWS multiplies the draws of every test, and PLUGSAMP_TEST_PVALUES names a file that first
+    p-values are added to, a line of JSON each: tools/suite_pvalues.py looks at their distribution.
     """
 
     def __init__(self, test: str):
         self.test, self.shift = test, 100_003 * int(os.environ.get("PLUGSAMP_TEST_SEED", "0"))
+        self.draws = int(os.environ.get("PLUGSAMP_TEST_DRAWS", "1"))
 
     def holds(self, p_value, seed: int = 0, more: int = 4) -> None:
         """Fail unless `p_value(seed, scale)` looks like that of a true hypothesis.
@@ -45,7 +46,7 @@ class Chance:
         """
         first = self._first(p_value, seed, more, False)
         if first < SUSPECT:
-            second = p_value(seed + self.shift + 7919, more)
+            second = p_value(seed + self.shift + 7919, more * self.draws)
             assert second >= CERTAIN, f"p = {first:.2g}, and {second:.2g} with {more} times the draws"
 
     def fails(self, p_value, seed: int = 0, more: int = 4) -> None:
@@ -53,14 +54,14 @@ class Chance:
         first = self._first(p_value, seed, more, True)
         assert first < SUSPECT, f"a mistake is not seen: p = {first:.2g}"
         if first > PLAIN:
-            second = p_value(seed + self.shift + 7919, more)
+            second = p_value(seed + self.shift + 7919, more * self.draws)
             assert second < CERTAIN, f"a mistake is not seen: p = {first:.2g}, then {second:.2g}"
 
     def _first(self, p_value, seed: int, more: int, mutant: bool) -> float:
         try:
-            p = float(p_value(seed + self.shift, 1))
+            p = float(p_value(seed + self.shift, self.draws))
         except TooFewDraws:  # the chain has mixed worse than usual
-            p = float(p_value(seed + self.shift, more))
+            p = float(p_value(seed + self.shift, more * self.draws))
         if file := os.environ.get("PLUGSAMP_TEST_PVALUES"):
             line = json.dumps({"test": self.test, "p": p, "mutant": mutant})
             with open(file, "a") as f:

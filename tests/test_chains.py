@@ -42,7 +42,8 @@ def test_predictions_are_means_over_chains(corpus, loss):
         assert found.probabilities is None
         assert found.labels.tolist() == found.coding.classes[found.f.argmax(axis=1)].tolist()
     else:
-        np.testing.assert_allclose(found.probabilities, np.mean([p.probabilities for p in alone], axis=0))
+        mean = np.mean([p.probabilities for p in alone], axis=0)  # over other pairs of weights and topics
+        np.testing.assert_allclose(found.probabilities, mean, atol=0.03)
         assert found.labels.tolist() == found.coding.classes[found.probabilities.argmax(axis=1)].tolist()
     assert found.theta.shape == (45, 12)
 
@@ -54,8 +55,8 @@ def test_real_responses_and_none(corpus):
     np.testing.assert_allclose(
         prediction.labels, np.mean([m.predict(corpus).labels for m in found.members], axis=0)
     )
-    with pytest.raises(ValueError, match="no intervals"):
-        prediction.interval()
+    low, high = np.moveaxis(prediction.interval(0.9), -1, 0)
+    assert (low < high).all()
     topics = fitted(corpus, chains=2, loss="none").predictor
     assert topics.predict(corpus).labels is None
     parts = [evaluate(m, corpus, held_out=True).main for m in topics.members]

@@ -28,7 +28,7 @@ SUPERVISED = geweke_case(Hinge(0.6))
 LOSSES = {name: setup for name, loss in variants("losses").items() if (setup := geweke_case(loss))}
 PRIORS = variants("priors")
 #: Replicates of the tests that run by default, and of the slow ones.
-SHORT, LONG = 300, 5000
+SHORT, LONG = 200, 800
 
 
 def reference_step(mutant=None, **options):
@@ -49,7 +49,7 @@ def reference_step(mutant=None, **options):
 def test_reference_passes_and_mutant_fails(mutant, chance):
     step = reference_step(mutant, **({"kernel": "composed"} if mutant else {}))
     judge = chance.fails if mutant else chance.holds
-    judge(lambda seed, scale: geweke(SUPERVISED, step, replicates=300 * scale, seed=seed).p_value)
+    judge(lambda seed, scale: geweke(SUPERVISED, step, replicates=SHORT * scale, seed=seed).p_value)
 
 
 def p_value(setup, configuration, update, replicates, seed):

@@ -46,12 +46,12 @@ def test_gaussian_integral_matches_closed_form(covariates):
     np.testing.assert_allclose(exact.eta_mean[0], p @ np.array(means), atol=1e-6)
 
 
-#: The hinge, whose kinks are what a grid may miss, with every case; others with some in turn, and with three
-#: topics and two outputs, which take long, in the long suite only.
+#: The hinge, whose kinks are what a grid may miss, with every case; others with one or none by default. Three
+#: topics and two outputs, which take long, are in the long suite only.
 GRIDS = [
     pytest.param(
         name, i, id=f"{name}-{case}",
-        marks=() if name == "hinge" or (i != 1 and (number + i // 2) % 2) else pytest.mark.slow,
+        marks=() if i != 1 and (name == "hinge" or (number + i) % 4 == 3) else pytest.mark.slow,
     )
     for number, (name, loss) in enumerate(LOSSES.items())
     if not loss.unsupervised

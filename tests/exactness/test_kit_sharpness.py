@@ -21,7 +21,7 @@ from plugsamp.testing.reference import fast_topic
 def p_value(exact, seed, scale, **options):
     """Of runs of the plain sampler from exact draws."""
     sampler = ReferenceSampler(exact.case, seed=seed, **options)
-    return check_invariance(sampler, exact, restarts=400 * scale, sweeps=10, seed=seed).p_value
+    return check_invariance(sampler, exact, restarts=250 * scale, sweeps=10, seed=seed).p_value
 
 
 CORRECT = [
@@ -92,7 +92,7 @@ def test_mutant_of_the_response_fails(mutant, collapse, chance):
     def held(seed, scale, flag):
         sampler = Held(case, seed=seed, collapse=collapse, mutant=flag, **HELD[mutant])
         sampler.eta[:], sampler.kappa, sampler.omega = eta, kappa, omega
-        return check_invariance(sampler, exact, restarts=400 * scale, sweeps=10, seed=seed).p_value
+        return check_invariance(sampler, exact, restarts=250 * scale, sweeps=10, seed=seed).p_value
 
     chance.holds(lambda seed, scale: held(seed, scale, None))
     chance.fails(lambda seed, scale: held(seed, scale, mutant))

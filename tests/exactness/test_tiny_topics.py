@@ -6,6 +6,7 @@ import pytest
 import plugsamp as ps
 
 from ..chance import of_chain, of_mean
+from ..crossed import crossed
 
 
 def exact_same(beta) -> float:
@@ -15,9 +16,11 @@ def exact_same(beta) -> float:
     return same / (same + (b / total) ** 2)
 
 
-@pytest.mark.parametrize("beta", [(0.01, 0.03), (0.001, 0.003), (1e-4, 3e-4), (0.3, 0.9)])
-@pytest.mark.parametrize("name", ["dense", "composed", "sparse_pc"])
-def test_two_tokens(name, beta, chance):
+@pytest.mark.parametrize(
+    "beta, name",
+    crossed([(0.01, 0.03), (0.001, 0.003), (1e-4, 3e-4), (0.3, 0.9)], ["dense", "composed", "sparse_pc"]),
+)
+def test_two_tokens(beta, name, chance):
     """The chance that an empty topic takes a token is that of its topic's first word, E[phi] = .25."""
     beta = np.array(beta)
     options = {} if name == "sparse_pc" else {"collapse": "partial"}
