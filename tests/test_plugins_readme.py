@@ -67,6 +67,7 @@ def followed(tmp_path_factory):
     return folder, printed
 
 
+@pytest.mark.slow
 def test_every_command_ran(followed):
     folder, printed = followed
     assert len(printed) == 5
@@ -77,6 +78,7 @@ def test_every_command_ran(followed):
     assert "acceptance_frequent" in traces[-1].read_text().splitlines()[0]
 
 
+@pytest.mark.slow
 def test_the_mistake_is_reported_as_shown(followed, monkeypatch):
     """The kit's message for an omega a tenth too large."""
     from plugsamp.testing import CheckFailed, check_loss

@@ -198,7 +198,10 @@ def test_more_sweeps(documents, whole, run):
     assert len(list((documents / "run/checkpoint").iterdir())) == 1
 
 
-@pytest.mark.parametrize("first, then", [("processes", "serial"), ("serial", "processes")])
+@pytest.mark.parametrize(
+    "first, then",
+    [("processes", "serial"), pytest.param("serial", "processes", marks=pytest.mark.slow)],
+)
 def test_where_a_run_goes_on_does_not_change_its_kernel(first, then, documents, run, capfd):
     """What kernel=auto stands for depends on the backend; that of the run's beginning is kept."""
     outcomes = []

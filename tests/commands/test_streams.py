@@ -83,7 +83,14 @@ def test_a_reader_that_leaves_in_the_middle_is_no_mistake(at):
     assert code == 0 and err == ""
 
 
-@pytest.mark.parametrize("closed", [">&-", ">&- 2>&-", "<&- >/dev/null"])
+@pytest.mark.parametrize(
+    "closed",
+    [
+        ">&- 2>&-",
+        pytest.param(">&-", marks=pytest.mark.slow),
+        pytest.param("<&- >/dev/null", marks=pytest.mark.slow),
+    ],
+)
 def test_closed_streams_do_not_stop_a_run(at, closed, write_documents, fast, run):
     write_documents(at / "d.jsonl")
     arguments = " ".join(f"'{a}'" for a in [*fast, "corpus.path=d.jsonl", "hydra.run.dir=run"])

@@ -67,7 +67,7 @@ def test_cells_have_their_law(lazy, monkeypatch, chance):
 
 def cells_p_value(lazy, n_draws, seed, monkeypatch):
     chain, draws = phi_draws(lazy, n_draws, seed, monkeypatch)
-    np.testing.assert_allclose(draws.sum(axis=2), 1.0, atol=2e-5)
+    np.testing.assert_allclose(draws.sum(axis=2), 1.0, atol=1e-4)  # float32
     n, beta = chain.counts.topic_word, 0.02
     total = chain.counts.topic_totals[:, None] + chain.state.beta_sum
     p = []

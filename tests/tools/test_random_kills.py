@@ -7,9 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 TOOL = Path(__file__).resolve().parents[2] / "tools" / "random_kills.py"
 
 
+@pytest.mark.slow
 def test_killed_runs_end_clean_and_go_on_bit_equal():
     options = ["--kills", "2", "--sweeps", "12", "--documents", "150", "--seed", "3"]
     done = subprocess.run([sys.executable, str(TOOL), *options], capture_output=True, text=True, timeout=300)
