@@ -3,21 +3,33 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import json
 import logging
-import sys
+import re
+import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 
+import numpy as np
+from joblib import effective_n_jobs
 from omegaconf import DictConfig
 
+from plugsamp.checks import n_jobs_of, whole
 from plugsamp.commands import saved
 from plugsamp.commands.command import Command
 from plugsamp.commands.settings import settings_of
 from plugsamp.commands.targets import target
 from plugsamp.commands.wording import warnings_to
-from plugsamp.files.whole import complete
-from plugsamp.fitting.runfolder import prediction_rows, write_table
+from plugsamp.corpus import Corpus
+from plugsamp.files.table_files import TableFile
+from plugsamp.fitting.runfolder import prediction_rows
 from plugsamp.prediction.evaluation import Evaluation
+from plugsamp.prediction.matching import warn_of_strangers
+from plugsamp.prediction.stream import corpora, predicted
+from plugsamp.readers.files import STANDARD_INPUT
 from plugsamp.report import names
 from plugsamp.report.members import naming
 
@@ -36,6 +48,8 @@ class Settings:
     bom: bool
     overwrite: bool
     seed: int | None
+    batch: int
+    n_jobs: int
     predict: dict
     data_dir: str
 
@@ -45,44 +59,156 @@ def task(config: DictConfig) -> None:
 
     settings = settings_of(Settings, config)
     passes = saved.Passes.of(settings.predict)
-    with contextlib.chdir(HydraConfig.get().runtime.cwd), warnings_to(log):
+    batch, workers = whole("batch", settings.batch, 1), effective_n_jobs(n_jobs_of(settings.n_jobs))
+    with contextlib.chdir(HydraConfig.get().runtime.cwd), warnings_to(log), _once():
         out = None if settings.out == "-" else target("out", settings.out, settings.overwrite)
         predictor = saved.load(settings.model, passes, settings.seed)
-        parts = saved.documents(config, predictor, settings.part, False, HydraConfig.get().overrides.task)
+        given = HydraConfig.get().overrides.task
+        reader = saved.reader_of(config, predictor, False, given, settings.part)
         topics = naming(predictor)
         named = _topic_names(settings, topics) if settings.proportions else {}
-        columns, rows, blind, empty, unknown = None, [], 0, 0, 0
-        for corpus in parts.values():
-            prediction = predictor.predict(corpus)
-            truth = corpus.responses if prediction.labels is not None else None
-            table = Evaluation(prediction, truth, {}, None).table()
-            if settings.proportions:
-                others, _ = prediction_rows(**table)
-                table |= {"theta": prediction.theta, "theta_names": names.columns(named, topics.keys, others)}
-            found, more = prediction_rows(**table)
-            if columns is None:
-                columns = found
-            # One part may have responses and the other none.
-            rows += [dict(zip(found, row, strict=True)) for row in more]
-            columns += [name for name in found if name not in columns]
-            without = prediction.n_known == 0
-            blind += int(without.sum())
-            empty += int((without & (prediction.n_unknown == 0)).sum())
-            unknown += int(prediction.n_unknown.sum())
-        table = ([row.get(name, "") for name in columns] for row in rows)
-        if out is None:
-            sys.stdout.write("\ufeff" * settings.bom)
-            write_table(sys.stdout, columns, table)
-            sys.stdout.flush()
-        else:
-            with complete(out, errors="backslashreplace", newline="", bom=settings.bom) as file:
-                write_table(file, columns, table)
-            print(f"{len(rows):,} documents in {out}")
-        if unknown:
-            log.info("%s tokens are no words of the model and are left out (n_unknown)", f"{unknown:,}")
-        if blind and not (blind == len(rows) and unknown):  # of all of them `predict` has told
-            of_them = f", {empty:,} of them no word at all" if empty else ""
-            log.warning("%s documents have no word of the model (n_known = 0)%s", f"{blind:,}", of_them)
+        identity = _identity(settings, predictor, reader, named)
+        with TableFile(out and str(out), identity, settings.bom) as file:
+            if file.done:
+                log.info("%s: going on behind the %s documents that it has", out, f"{file.done:,}")
+            documents = _skipped(_documents(reader, predictor, settings.part, batch), file.done)
+            totals = Totals(file.done)
+            for corpus, prediction in predicted(predictor, documents, workers):
+                columns, rows, texts = _rows(corpus, prediction, settings.proportions, named, topics)
+                file.write(columns, rows, texts)
+                totals.add(prediction)
+        if out is not None:
+            print(f"{totals.n_documents:,} documents in {out}")
+        totals.tell(predictor)
+
+
+@dataclass
+class Totals:
+    """What is told of all documents at the end.
+
+    Attributes
+    ----------
+    n_documents : int
+        All of them; the others count those that were predicted by this run.
+    """
+
+    n_documents: int = 0
+    new: int = 0
+    blind: int = 0
+    empty: int = 0
+    known: int = 0
+    unknown: int = 0
+
+    def add(self, prediction) -> None:
+        without = prediction.n_known == 0
+        self.n_documents += len(without)
+        self.new += len(without)
+        self.blind += int(without.sum())
+        self.empty += int((without & (prediction.n_unknown == 0)).sum())
+        self.known += int(prediction.n_known.sum())
+        self.unknown += int(prediction.n_unknown.sum())
+
+    def tell(self, predictor) -> None:
+        words = predictor.vocabulary
+        warn_of_strangers(np.array([self.known]), np.array([self.unknown]), words, words)
+        if self.unknown:
+            log.info("%s tokens are no words of the model and are left out (n_unknown)", f"{self.unknown:,}")
+        if self.blind and not (self.blind == self.new and self.unknown):
+            of_them = f", {self.empty:,} of them no word at all" if self.empty else ""
+            log.warning("%s documents have no word of the model (n_known = 0)%s", f"{self.blind:,}", of_them)
+
+
+@contextlib.contextmanager
+def _once():
+    """Show a warning once, whatever numbers are in it: every batch may have it."""
+    shown, show = set(), warnings.showwarning
+
+    def first(message, *rest, **more):
+        key = re.sub(r"\d+", "#", str(message))
+        if key not in shown:
+            shown.add(key)
+            show(message, *rest, **more)
+
+    with warnings.catch_warnings():
+        warnings.showwarning = first
+        yield
+
+
+def _documents(reader, predictor, part: str, batch: int) -> Iterator[Corpus]:
+    """Yield the documents in batches: of a divided corpus those for training, then those for testing."""
+    said: set[str] = set()
+
+    def warn(message: str, error) -> None:
+        if str(error) not in said:
+            said.add(str(error))
+            log.warning(message, error)
+
+    for corpus in _batches(reader, predictor.vocabulary, "test" if part == "auto" else part, batch):
+        yield saved.matched(corpus, predictor.coding, False, warn)
+
+
+def _batches(reader, vocabulary, part: str, batch: int) -> Iterator[Corpus]:
+    if not getattr(reader, "can_stream", False):
+        split = reader.read(vocabulary=vocabulary)
+        if split.test is None and part != "all":
+            raise ValueError(saved.UNDIVIDED.format(part))
+        for name, corpus in zip(("train", "test"), split, strict=True):
+            if corpus is not None and part in ("all", name):
+                yield from corpora(corpus, vocabulary, batch)
+        return
+    if reader.second_path is not None:
+        for name, path in (("train", reader.path), ("test", reader.second_path)):
+            if part in ("all", name):
+                yield from reader.batches(vocabulary, batch, path)
+        return
+    batches = reader.batches(vocabulary, batch)
+    if part == "all" and reader.path == STANDARD_INPUT:  # which cannot be read twice
+        yield from batches
+        return
+    for corpus in batches.part(part == "test"):
+        if part != "all" and not batches.divided:
+            raise ValueError(saved.UNDIVIDED.format(part))
+        yield corpus
+    if part == "all" and batches.divided:
+        yield from batches.part(True)
+
+
+def _skipped(documents: Iterator[Corpus], n: int) -> Iterator[Corpus]:
+    """Leave out the first n documents."""
+    for corpus in documents:
+        left_out = min(n, corpus.n_documents)
+        n -= left_out
+        if left_out < corpus.n_documents:
+            yield corpus.take(np.arange(left_out, corpus.n_documents)) if left_out else corpus
+
+
+def _rows(corpus: Corpus, prediction, proportions: bool, named, topics):
+    """Return columns, rows, and the columns that are text."""
+    truth = corpus.responses if prediction.labels is not None else None
+    table = Evaluation(prediction, truth, {}, None).table()
+    if proportions:
+        others, _ = prediction_rows(**table)
+        table |= {"theta": prediction.theta, "theta_names": names.columns(named, topics.keys, others)}
+    columns, rows = prediction_rows(**table)
+    texts = ["id"]
+    if prediction.coding.task in ("binary", "multiclass"):
+        texts += ["true", "predicted"]
+    return columns, list(rows), texts
+
+
+def _identity(settings: Settings, predictor, reader, named) -> str | None:
+    """Return a digest of all that the predictions depend on, None where the documents come but once."""
+    files = []
+    for path in (getattr(reader, "path", None), getattr(reader, "second_path", None)):
+        if path is None:
+            continue
+        if str(path) == STANDARD_INPUT or not Path(path).is_file():
+            return None
+        stat = Path(path).stat()
+        files.append([str(Path(path).absolute()), stat.st_size, stat.st_mtime_ns])
+    options = [settings.part, settings.seed, settings.predict, settings.proportions, settings.bom, named]
+    content = [version("plugsamp"), predictor.digest, repr(reader), files, options]
+    return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()
 
 
 def _topic_names(settings: Settings, topics: names.Naming) -> dict[str, str]:
@@ -102,12 +228,18 @@ plugsamp predict model=FOLDER corpus=FORMAT corpus.path=FILE [OPTION=VALUE ...]
 Predict documents with a saved model: a row a document in their order, with its id, the response where the
 file has one, the predicted class or value, probabilities or scores, and how many of its words the model
 knows. A document's row depends on the model, the document and the seed, not on the others. With
-proportions=true its topics' shares too, in columns that are called by the names given to topics."""
+proportions=true its topics' shares too, in columns that are called by the names given to topics.
+
+JSON lines, tables and lines are read, predicted and written in batches, so that memory does not grow with
+the number of documents. The name of the file says what is written: .csv, .jsonl or .parquet (which needs
+pyarrow), with .gz, .bz2 or .xz behind it compressed. Where the command was interrupted, the same command
+goes on behind the rows that it has written. A path of - is standard input, out=- standard output (CSV)."""
 
 EXAMPLES = """\
   plugsamp predict model=outputs/2026-01-31/12-00-00 corpus=lines corpus.path=new.txt
   plugsamp predict model=run corpus=csv corpus.path=new.csv corpus.text=body proportions=true out=answers.csv
-  plugsamp predict model=run corpus=jsonl corpus.path=new.jsonl out=- | head"""
+  plugsamp predict model=run corpus=jsonl corpus.path=new.jsonl.gz out=answers.jsonl.gz n_jobs=2
+  plugsamp predict model=run corpus=jsonl corpus.path=- out=- < new.jsonl | head"""
 
 COMMAND = Command("predict", "predict", task, USAGE, EXAMPLES)
 main = COMMAND.main

@@ -37,6 +37,9 @@ class Passes:
         return {name: value for name, value in found.items() if value is not None}
 
 
+UNDIVIDED = "part={}, and the corpus is not divided; part=all takes all documents"
+
+
 def load(path: str, passes: dict, seed: int | None):
     """The predictor of a run folder or model folder, with other passes and seed where they are given."""
     folder = Path(path)
@@ -68,10 +71,12 @@ def wanted(predictor, need_responses: bool) -> Wanted:
     responses = "none"
     if need_responses and predictor.coding.task != "none":
         responses = "real" if predictor.coding.task in ("real", "count") else "classes"
-    if encoder is None:
-        return Wanted(responses)
-    numeric = tuple(part.column for part in encoder.numeric)
-    return Wanted(responses, numeric, tuple(part.column for part in encoder.categorical))
+    labels = predictor.coding.output_names if predictor.coding.task == "multilabel" else ()
+    numeric = categorical = ()
+    if encoder is not None:
+        numeric = tuple(part.column for part in encoder.numeric)
+        categorical = tuple(part.column for part in encoder.categorical)
+    return Wanted(responses, numeric, categorical, labels=tuple(map(str, labels)))
 
 
 def recall(
@@ -159,25 +164,30 @@ def documents(
     ValueError
         A part that there is not.
     """
-    if part not in ("auto", "all", "train", "test"):
-        raise ValueError(f"part must be auto, all, train or test, not {part!r}")
-    node, recalled = recall(config.get("corpus"), config.model, given)
-    reader = hydra_source.object_of("corpus", node)
-    told = replace(wanted(predictor, need_responses), recalled=recalled)
-    split = reader.for_model(told).read(vocabulary=predictor.vocabulary)
+    reader = reader_of(config, predictor, need_responses, given, part)
+    split = reader.read(vocabulary=predictor.vocabulary)
     if split.test is None:
         if part in ("train", "test"):
-            raise ValueError(f"part={part}, and the corpus is not divided; part=all takes all documents")
+            raise ValueError(UNDIVIDED.format(part))
         parts = {"all": split.train}
     else:
         parts = {"train": split.train, "test": split.test}
         if part != "all":
             part = "test" if part == "auto" else part
             parts = {part: parts[part]}
-    return {name: _matched(corpus, predictor.coding, need_responses) for name, corpus in parts.items()}
+    return {name: matched(corpus, predictor.coding, need_responses) for name, corpus in parts.items()}
 
 
-def _matched(corpus: Corpus, coding, need_responses: bool) -> Corpus:
+def reader_of(config: DictConfig, predictor, need_responses: bool, given: Sequence[str], part: str):
+    """Return the reader of the corpus that a configuration names, told what the model needs."""
+    if part not in ("auto", "all", "train", "test"):
+        raise ValueError(f"part must be auto, all, train or test, not {part!r}")
+    node, recalled = recall(config.get("corpus"), config.model, given)
+    reader = hydra_source.object_of("corpus", node)
+    return reader.for_model(replace(wanted(predictor, need_responses), recalled=recalled))
+
+
+def matched(corpus: Corpus, coding, need_responses: bool, warn=log.warning) -> Corpus:
     """With its responses as the model has them; those that do not fit are left out where none are needed."""
     try:
         truth = responses_for(coding, corpus)
@@ -188,7 +198,7 @@ def _matched(corpus: Corpus, coding, need_responses: bool) -> Corpus:
     except ValueError as error:
         if need_responses:
             raise
-        log.warning("%s; they are left out", error)
+        warn("%s; they are left out", error)
         return corpus.with_responses(None)
     if truth is corpus.responses:
         return corpus

@@ -236,7 +236,7 @@ def prediction_rows(
             ids[d],
             *_cells(truth, d),
             *_cells(predicted, d),
-            *(repr(float(v)) for v in numbers[d]),
+            *numbers[d].tolist(),
             *(int(values[d]) for _, values in counts),
         ]
         for d in range(len(ids))

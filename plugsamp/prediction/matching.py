@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 import numpy as np
 
@@ -10,6 +12,8 @@ from plugsamp.checks import listed
 from plugsamp.errors import InputWarning
 from plugsamp.lookalikes import matched
 from plugsamp.losses.coding import is_missing
+
+_quiet: ContextVar[bool] = ContextVar("no word of strangers", default=False)
 
 #: Tasks with a column of responses for each output.
 SEVERAL = ("multilabel", "real", "count")
@@ -67,6 +71,16 @@ def responses_for(coding, corpus) -> np.ndarray | None:
     return np.column_stack(columns)
 
 
+@contextmanager
+def no_word_of_strangers():
+    """In this block and thread, `warn_of_strangers` says nothing: a batch is not all documents."""
+    token = _quiet.set(True)
+    try:
+        yield
+    finally:
+        _quiet.reset(token)
+
+
 def warn_of_strangers(n_known, n_unknown, found, own) -> None:
     """Say where the documents have words, and none of them is one of the model's.
 
@@ -77,7 +91,7 @@ def warn_of_strangers(n_known, n_unknown, found, own) -> None:
     found, own : sequences of str
         The vocabularies of the documents and of the model.
     """
-    if n_known.any() or not n_unknown.any():
+    if _quiet.get() or n_known.any() or not n_unknown.any():
         return
     told = "no document has a word of the model, so that all are predicted alike, by the prior: "
     told += f"the model's words are {_quoted(own[:5])}, ..."

@@ -40,12 +40,15 @@ class Wanted:
     recalled : tuple of str
         Options of the reader that are those of the documents a model was fitted to, and were not given for
         these: fields of such a name need not be there.
+    labels : tuple of str
+        The labels of a model that predicts several, of which some documents may have none.
     """
 
     responses: str = "any"
     numeric: tuple[str, ...] = ()
     categorical: tuple[str, ...] = ()
     recalled: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
 
     @property
     def columns(self) -> tuple[str, ...]:

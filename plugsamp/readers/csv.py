@@ -67,7 +67,7 @@ class Table(FieldOptions, TestFile, TextReader):
     def __post_init__(self):
         super().__post_init__()
         if self.decimal not in (".", ","):
-            raise InputError(f"decimal must be . or a comma in quotes (decimal=\",\"), not {self.decimal!r}")
+            raise InputError(f'decimal must be . or a comma in quotes (decimal=","), not {self.decimal!r}')
         if self.quote != "none" and (len(self.quote) != 1 or self.quote.isalnum() or self.quote.isspace()):
             raise InputError(f"quote must be none or one quotation mark, not {self.quote!r}")
         if self.empty_labels not in (None, "none", "missing"):
@@ -227,4 +227,3 @@ class Table(FieldOptions, TestFile, TextReader):
 
 def _labels(parts):
     return [p.strip() for p in parts if p.strip()]
-

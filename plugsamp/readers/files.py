@@ -5,8 +5,11 @@ from __future__ import annotations
 import gzip
 import io
 import re
+import sys
 import warnings
 import zlib
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 from plugsamp.errors import InputError, InputWarning
@@ -16,12 +19,17 @@ from plugsamp.system.memory import available_bytes
 #: Bytes that are unpacked at once.
 PIECE = 1 << 24
 
+#: The path that stands for it.
+STANDARD_INPUT = "-"
+
 #: Control characters that no text has.
 _C1 = re.compile("[\x80-\x84\x86-\x9f]")
 
 
 def read_bytes(path) -> bytes:
-    """The whole file, unpacked where its name ends in .gz."""
+    """The whole file, unpacked where its name ends in .gz; of ``-`` standard input."""
+    if str(path) == STANDARD_INPUT:
+        return sys.stdin.buffer.read()
     path = Path(path)
     try:
         raw = path.read_bytes()
@@ -80,9 +88,10 @@ def read_text(path, encoding: str | None = None, returns: bool = False) -> str:
     return decode(read_bytes(path), path, encoding, returns)
 
 
-def decode(raw: bytes, path, encoding: str | None = None, returns: bool = False) -> str:
-    """`read_text` of bytes that were read already."""
-    check_format(raw, path)
+def decode(raw: bytes, path, encoding: str | None = None, returns: bool = False, *, before: int = 0) -> str:
+    """`read_text` of bytes that were read already; `before` are the bytes before them, whole lines."""
+    if not before:
+        check_format(raw, path)
     advice = "; the file must be UTF-8" if encoding is None else "; name the encoding of the file, such as {}"
     encoding = encoding or "utf-8"
     try:
@@ -90,17 +99,18 @@ def decode(raw: bytes, path, encoding: str | None = None, returns: bool = False)
     except LookupError:
         raise InputError(f"there is no encoding {encoding!r}; utf-8 and cp1252 are two") from None
     if encoding.lower().replace("_", "-") in ("utf-8", "utf8", "utf-8-sig"):
-        _check_utf8(raw, path, advice)
+        _check_utf8(raw, path, advice, before)
     try:
         text = raw.decode(encoding)
     except UnicodeError as error:
         at = getattr(error, "start", 0)
         raise InputError(
-            f"not {encoding.upper()} at byte {at} ({raw[at : at + 1]!r})" + advice.format("encoding=utf-8"),
+            f"not {encoding.upper()} at byte {before + at} ({raw[at : at + 1]!r})"
+            + advice.format("encoding=utf-8"),
             file=path,
             line=raw.count(b"\n", 0, at) + 1,
         ) from None
-    text = text.removeprefix("\ufeff")
+    text = text if before else text.removeprefix("\ufeff")
     if "\0" in text:
         raise InputError("not text: NUL character", file=path, line=text.count("\n", 0, text.index("\0")) + 1)
     if (control := None if text.isascii() else _C1.search(text)) is not None:
@@ -124,9 +134,9 @@ def check_format(raw: bytes, path) -> None:
         raise InputError(what, file=path)
 
 
-def _check_utf8(raw: bytes, path, advice: str) -> None:
+def _check_utf8(raw: bytes, path, advice: str, before: int = 0) -> None:
     """Refuse bytes that are not UTF-8, or a NUL; `advice` has a place for the option that is right."""
-    if (wide := contents.wide_encoding(raw)) is not None:
+    if not before and (wide := contents.wide_encoding(raw)) is not None:
         marked = wide in ("utf-16", "utf-32")
         why = "it starts with a byte order mark" if marked else "every other byte is NUL"
         raise InputError(
@@ -137,7 +147,10 @@ def _check_utf8(raw: bytes, path, advice: str) -> None:
         start = raw.rfind(b"\n", 0, at) + 1
         column = len(raw[start:at].decode("utf-8", "replace")) + 1
         raise InputError(
-            f"not text: NUL byte at byte {at}", file=path, line=raw.count(b"\n", 0, at) + 1, column=column
+            f"not text: NUL byte at byte {before + at}",
+            file=path,
+            line=raw.count(b"\n", 0, at) + 1,
+            column=column,
         )
     try:
         raw.decode()
@@ -150,7 +163,7 @@ def _check_utf8(raw: bytes, path, advice: str) -> None:
             )
         start = raw.rfind(b"\n", 0, at) + 1
         raise InputError(
-            f"not UTF-8 at byte {at} ({raw[at : at + 1]!r})"
+            f"not UTF-8 at byte {before + at} ({raw[at : at + 1]!r})"
             + advice.format(f"encoding={contents.eight_bit(raw)}"),
             file=path,
             line=raw.count(b"\n", 0, at) + 1,
@@ -178,6 +191,87 @@ def read_lines(path, encoding: str | None = None) -> list[str]:
     if lines[-1] == "":
         lines.pop()
     return lines
+
+
+def stream_lines(path, encoding: str | None = None) -> Iterator[str]:
+    """Yield the lines of `read_lines` with little of the file in memory at a time.
+
+    Raises
+    ------
+    InputError
+        As `read_lines`, when the line is reached. Lines of encodings whose line ends are not one byte
+        are read at once.
+    """
+    encoding_name = encoding or "utf-8"
+    try:
+        by_bytes = "\n".encode(encoding_name) == b"\n"
+    except LookupError:
+        by_bytes = False  # `decode` says what is wrong
+    if not by_bytes:
+        yield from read_lines(path, encoding)
+        return
+    lines_before = bytes_before = 0
+    for block in _blocks_of_lines(path):
+        try:
+            text = decode(block, path, encoding, before=bytes_before)
+        except InputError as error:
+            line = None if error.line is None else error.line + lines_before
+            raise InputError(error.what, file=path, line=line, column=error.column) from None
+        lines = text.split("\n")
+        if lines[-1] == "":
+            lines.pop()
+        yield from lines
+        lines_before += len(lines)
+        bytes_before += len(block)
+
+
+def batched_lines(path, encoding: str | None, size: int | None) -> Iterator[list[str]]:
+    """Yield so many lines at a time; all at once where `size` is None."""
+    if size is None:
+        if lines := read_lines(path, encoding):
+            yield lines
+        return
+    lines = stream_lines(path, encoding)
+    while batch := list(islice(lines, size)):
+        yield batch
+
+
+def _blocks_of_lines(path) -> Iterator[bytes]:
+    """Yield the bytes of a file in blocks of whole lines."""
+    rest: list[bytes] = []
+    for piece in _pieces(path):
+        end = piece.rfind(b"\n") + 1
+        if not end:
+            rest.append(piece)
+            continue
+        yield b"".join([*rest, piece[:end]])
+        rest = [piece[end:]]
+    if last := b"".join(rest):
+        yield last
+
+
+def _pieces(path, size: int = 1 << 20) -> Iterator[bytes]:
+    if str(path) == STANDARD_INPUT:
+        while piece := sys.stdin.buffer.read1(size):
+            yield piece
+        return
+    path = Path(path)
+    packed = path.suffix == ".gz"
+    try:
+        with open(path, "rb") as raw:
+            if packed and raw.read(2) != b"\x1f\x8b":
+                raise InputError("the file is named .gz but is not gzip data", file=path)
+            raw.seek(0)
+            with gzip.GzipFile(fileobj=raw) if packed else raw as file:
+                while piece := file.read(size):
+                    yield piece
+    except EOFError:
+        raise InputError("the compressed data ends early", file=path) from None
+    except (OSError, zlib.error) as error:
+        if isinstance(error, gzip.BadGzipFile | zlib.error):
+            raise InputError(f"the compressed data is damaged ({error})", file=path) from None
+        read_bytes(path)  # says what is wrong
+        raise
 
 
 def read_names(path, what: str = "word", encoding: str | None = None) -> list[str]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from plugsamp.checks import check_text
@@ -11,13 +12,14 @@ from plugsamp.counts import LIMIT
 from plugsamp.errors import InputError
 from plugsamp.lookalikes import key
 from plugsamp.readers.base import TestFile
+from plugsamp.readers.batches import StreamReader
 from plugsamp.readers.fields import NAMES, FieldOptions
-from plugsamp.readers.files import read_lines
-from plugsamp.readers.records import NO_ID, Records, TextReader, unique_ids
+from plugsamp.readers.files import batched_lines
+from plugsamp.readers.records import NO_ID, Records, unique_ids
 
 
 @dataclass(kw_only=True)
-class JsonLines(FieldOptions, TestFile, TextReader):
+class JsonLines(FieldOptions, TestFile, StreamReader):
     """JSON lines, plain or .gz; blank lines are skipped.
 
     Parameters
@@ -40,82 +42,26 @@ class JsonLines(FieldOptions, TestFile, TextReader):
     field_names: ClassVar[tuple[str, ...]] = (*NAMES, "tokens", "counts")
     of_layout: ClassVar[tuple[str, ...]] = (*field_names, "missing_as")
 
-    def records(self, path: str) -> Records:
-        kind = None
-        contents, ids, lines, responses, tests, weights = [], [], [], [], [], []
-        columns: dict[str, list] = {name: [] for name in self.columns}
-        found_columns: set[str] = set()
-        unlabelled: list[tuple[int, str]] = []
-        label_type, missing = None, self.missing_values
-        for line, source in enumerate(read_lines(path, self.encoding), 1):
-            if not source or source.isspace():
-                continue
-            at = _Place(path, line)
-            document = at.parse(source)
-            if kind is None:
-                settled = self.settled(document, path)
-                kind, content = settled._content(document, at)
-                first_fields = list(document)
-                response, response_fields = settled.choose_response(document, path, line)
-                split_field = self.choose_split(document, path, line)
-            if content not in document:
-                at.refuse(f"there is no field {content!r}; fields are {', '.join(document)}")
-            contents.append(READ[kind](document[content], content, at))
-            lines.append(line)
-            ids.append(at.id(document.get(settled.id, line)))
-            if split_field:
-                self.need(split_field, document, path, line, "split")
-                tests.append(self.is_test(document[split_field], path, line))
-            if self.weight is not None:
-                self.need(self.weight, document, path, line, "weight")
-                weights.append(self.weight_of(document[self.weight], path, line))
-            for name, values in columns.items():
-                value = at.column(document.get(name), name)
-                value = None if _is_one(value, missing) else value
-                values.append(self.column_value(name, value, path, line))
-            found_columns.update(columns.keys() & document.keys())
-            if response:
-                values = []
-                for name in response_fields:
-                    value = document.get(name)
-                    if value is None or _is_one(value, missing):
-                        unlabelled.append((line, name))
-                        values.append(None)
-                        continue
-                    value, found = RESPONSE[response](value, name, at)
-                    if label_type not in (None, found):
-                        at.refuse(f"labels must be of one type, found {found} after {label_type}")
-                    label_type = found
-                    values.append(value)
-                responses.append(values[0] if len(values) == 1 else values)
-        if not contents:
+    def stream(self, path: str, size: int | None = None) -> Iterator[Records]:
+        part, line = None, 0
+        for lines in batched_lines(path, self.encoding, size):
+            for source in lines:
+                line += 1
+                if not source or source.isspace():
+                    continue
+                at = _Place(path, line)
+                document = at.parse(source)
+                if part is None:
+                    part = _Part.begun(self, document, at)
+                part.add(document, at)
+            if part is not None and size is not None and part.contents:
+                yield part.records()
+                part = part.emptied()
+        if part is None:
             raise InputError("there are no documents in this file", file=path)
-        for name in columns:
-            if name not in found_columns:
-                raise InputError(
-                    f"no document has a field {name!r}; fields of the first are {', '.join(first_fields)}",
-                    file=path,
-                )
-        if unlabelled and not self.may_lack_responses:
-            raise InputError(
-                f"{len(unlabelled)} {'document has' if len(unlabelled) == 1 else 'documents have'} no "
-                f"{unlabelled[0][1]} (the first is on this line); "
-                "pass missing_labels=true to keep them unlabelled, or response=none to use none",
-                file=path,
-                line=unlabelled[0][0],
-            )
-        return Records(
-            str(path),
-            kind,
-            contents,
-            unique_ids(ids, lines, path, NO_ID),
-            response,
-            _whole(responses) if label_type == "a number" and response == "label" else responses,
-            tests or None,
-            response_names=response_fields,
-            weights=weights,
-            fields=columns,
-        )
+        part.check_columns(path)
+        if size is None:
+            yield part.records()
 
     def _content(self, document, at) -> tuple[str, str]:
         fields = {"text": self.text, "tokens": self.tokens, "counts": self.counts}
@@ -125,6 +71,121 @@ class JsonLines(FieldOptions, TestFile, TextReader):
         at.refuse(
             f"there is no field {', '.join(map(repr, fields.values()))}; fields are {', '.join(document)}; "
             "text=FIELD, tokens=FIELD or counts=FIELD names the right one"
+        )
+
+
+@dataclass
+class _Part:
+    """The documents of a part of a file, as far as they are read.
+
+    Attributes
+    ----------
+    reader : JsonLines
+        Settled for the fields of the first document of the file.
+    kind, content, response, response_fields, split_field, first_fields
+        What the first document says of all.
+    """
+
+    reader: JsonLines
+    path: str
+    kind: str
+    content: str
+    response: str | None
+    response_fields: list[str]
+    split_field: str | None
+    first_fields: list[str]
+    label_type: str | None = None
+    found_columns: set[str] = field(default_factory=set)
+    contents: list = field(default_factory=list)
+    ids: list[str] = field(default_factory=list)
+    lines: list[int] = field(default_factory=list)
+    responses: list = field(default_factory=list)
+    tests: list[bool] = field(default_factory=list)
+    weights: list[float] = field(default_factory=list)
+    unlabelled: list[tuple[int, str]] = field(default_factory=list)
+    columns: dict[str, list] = field(default_factory=dict)
+
+    @classmethod
+    def begun(cls, reader: JsonLines, document: dict, at: _Place) -> _Part:
+        settled = reader.settled(document, at.file)
+        kind, content = settled._content(document, at)
+        response, names = settled.choose_response(document, at.file, at.line)
+        split = reader.choose_split(document, at.file, at.line)
+        part = cls(settled, at.file, kind, content, response, names, split, list(document))
+        part.columns = {name: [] for name in reader.columns}
+        return part
+
+    def emptied(self) -> _Part:
+        """Return a part for the documents that follow."""
+        return replace(
+            self, contents=[], ids=[], lines=[], responses=[], tests=[], weights=[], unlabelled=[],
+            columns={name: [] for name in self.columns},
+        )  # fmt: skip
+
+    def add(self, document: dict, at: _Place) -> None:
+        reader, path, line = self.reader, self.path, at.line
+        if self.content not in document:
+            at.refuse(f"there is no field {self.content!r}; fields are {', '.join(document)}")
+        self.contents.append(READ[self.kind](document[self.content], self.content, at))
+        self.lines.append(line)
+        self.ids.append(at.id(document.get(reader.id, line)))
+        if self.split_field:
+            reader.need(self.split_field, document, path, line, "split")
+            self.tests.append(reader.is_test(document[self.split_field], path, line))
+        if reader.weight is not None:
+            reader.need(reader.weight, document, path, line, "weight")
+            self.weights.append(reader.weight_of(document[reader.weight], path, line))
+        missing = reader.missing_values
+        for name, values in self.columns.items():
+            value = at.column(document.get(name), name)
+            value = None if _is_one(value, missing) else value
+            values.append(reader.column_value(name, value, path, line))
+        self.found_columns.update(self.columns.keys() & document.keys())
+        if self.response:
+            values = [self._response(document.get(name), name, missing, at) for name in self.response_fields]
+            self.responses.append(values[0] if len(values) == 1 else values)
+
+    def _response(self, value, name: str, missing: frozenset[str], at: _Place):
+        if value is None or _is_one(value, missing):
+            self.unlabelled.append((at.line, name))
+            return None
+        value, found = RESPONSE[self.response](value, name, at)
+        if self.label_type not in (None, found):
+            at.refuse(f"labels must be of one type, found {found} after {self.label_type}")
+        self.label_type = found
+        return value
+
+    def check_columns(self, path: str) -> None:
+        """Refuse columns that no document had."""
+        for name in self.columns:
+            if name not in self.found_columns:
+                raise InputError(
+                    f"no document has a field {name!r}; fields of the first are "
+                    f"{', '.join(self.first_fields)}",
+                    file=path,
+                )
+
+    def records(self) -> Records:
+        if self.unlabelled and not self.reader.may_lack_responses:
+            n, (line, name) = len(self.unlabelled), self.unlabelled[0]
+            raise InputError(
+                f"{n} {'document has' if n == 1 else 'documents have'} no {name} (the first is on this "
+                "line); pass missing_labels=true to keep them unlabelled, or response=none to use none",
+                file=self.path,
+                line=line,
+            )
+        numbers = self.label_type == "a number" and self.response == "label"
+        return Records(
+            str(self.path),
+            self.kind,
+            self.contents,
+            unique_ids(self.ids, self.lines, self.path, NO_ID),
+            self.response,
+            _whole(self.responses) if numbers else self.responses,
+            self.tests or None,
+            response_names=self.response_fields,
+            weights=self.weights,
+            fields=self.columns,
         )
 
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from plugsamp.errors import InputError
 from plugsamp.readers.base import TestFile
-from plugsamp.readers.files import read_lines
-from plugsamp.readers.records import Records, TextReader
+from plugsamp.readers.batches import StreamReader
+from plugsamp.readers.files import batched_lines
+from plugsamp.readers.records import Records
 
 
 @dataclass(kw_only=True)
-class Lines(TestFile, TextReader):
+class Lines(TestFile, StreamReader):
     """Plain text, a document a line; a blank line is an empty document, so ids are line numbers.
 
     Parameters
@@ -26,8 +28,11 @@ class Lines(TestFile, TextReader):
     path: str
     encoding: str = "utf-8"
 
-    def records(self, path: str) -> Records:
-        lines = read_lines(path, self.encoding)
-        if not lines:
+    def stream(self, path: str, size: int | None = None) -> Iterator[Records]:
+        first = 1
+        for lines in batched_lines(path, self.encoding, size):
+            ids = [str(i) for i in range(first, first + len(lines))]
+            first += len(lines)
+            yield Records(str(path), "text", lines, ids)
+        if first == 1:
             raise InputError("there are no documents in this file", file=path)
-        return Records(str(path), "text", lines, [str(i) for i in range(1, len(lines) + 1)])

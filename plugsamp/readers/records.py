@@ -50,6 +50,11 @@ class Records:
     weights: list[float] = field(default_factory=list)
     fields: dict[str, list] = field(default_factory=dict)
 
+    def has_content(self, i: int) -> bool:
+        """Whether there is anything in a document."""
+        content = self.contents[i]
+        return bool(content.strip() if self.kind == "text" else content)
+
     def take(self, rows) -> Records:
         def pick(values):
             return [values[r] for r in rows] if values else values
@@ -135,6 +140,48 @@ class TextReader(TextOptions, SplitOptions, Reader):
     def _column(self, name: str, values: list):
         return np.array(values, dtype=float) if name in self.wanted.numeric else values
 
+    def _kept(self, part: Records, X, words) -> np.ndarray:
+        """The columns of the words of training documents that are kept."""
+        if X.sum() == 0:
+            why = "the corpus has no tokens: no document has a word left"
+            if part.kind == "text" and any(map(str.strip, part.contents)):
+                why += (
+                    f" with pattern={self.pattern} and stop_words={self.stop_words}; pattern=blanks "
+                    "and stop_words=none take all that stands between blanks"
+                )
+            raise InputError(why, file=part.file, in_python=TO_PREDICT)
+        keep = self.choose(X)
+        if len(keep) == 0:
+            raise InputError(
+                f"none of the {len(words)} words of the training documents is within "
+                f"min_df={self.min_df}, max_df={self.max_df} and min_count={self.min_count}",
+                file=part.file,
+            )
+        return keep
+
+    def _corpus(self, part: Records, X, words, responses, names) -> Corpus:
+        if part.kind == "counts":  # which may hold zeros
+            bag = Counted(*canonical(X)[:3])
+        else:
+            bag = Counted(X.indptr, X.indices, X.data)
+        return Corpus.from_bag(
+            bag,
+            responses=responses,
+            vocabulary=words,
+            ids=part.ids,
+            response_names=names,
+            weights=np.array(part.weights) if part.weights else None,
+            fields={name: self._column(name, values) for name, values in part.fields.items()},
+            require_tokens=False,
+        )
+
+    def corpus_of(self, records: Records, vocabulary) -> Corpus:
+        """The corpus of some documents in a model's words, without a word on documents that lose all."""
+        records = replace(records, responses=tidied(records.responses))
+        (responses, _), names = coded_responses(records, None, self.wanted.labels)
+        X, words = self.count(records.kind, records.contents)
+        return self._corpus(records, X, words, responses, names).with_vocabulary(vocabulary)
+
     def _corpora(self, train: Records, test: Records | None, vocabulary) -> Split:
         responses, names = coded_responses(train, test)
         corpora = []
@@ -144,36 +191,9 @@ class TextReader(TextOptions, SplitOptions, Reader):
                 continue
             X, words = self.count(part.kind, part.contents)
             if vocabulary is None and part is train:
-                if X.sum() == 0:
-                    why = "the corpus has no tokens: no document has a word left"
-                    if part.kind == "text" and any(map(str.strip, part.contents)):
-                        why += (
-                            f" with pattern={self.pattern} and stop_words={self.stop_words}; pattern=blanks "
-                            "and stop_words=none take all that stands between blanks"
-                        )
-                    raise InputError(why, file=part.file, in_python=TO_PREDICT)
-                keep = self.choose(X)
-                if len(keep) == 0:
-                    raise InputError(
-                        f"none of the {len(words)} words of the training documents is within "
-                        f"min_df={self.min_df}, max_df={self.max_df} and min_count={self.min_count}",
-                        file=part.file,
-                    )
+                keep = self._kept(part, X, words)
                 X, words = X[:, keep], [words[k] for k in keep]
-            if part.kind == "counts":  # which may hold zeros
-                bag = Counted(*canonical(X)[:3])
-            else:
-                bag = Counted(X.indptr, X.indices, X.data)
-            corpus = Corpus.from_bag(
-                bag,
-                responses=values,
-                vocabulary=words,
-                ids=part.ids,
-                response_names=names,
-                weights=np.array(part.weights) if part.weights else None,
-                fields={name: self._column(name, values) for name, values in part.fields.items()},
-                require_tokens=False,
-            )
+            corpus = self._corpus(part, X, words, values, names)
             if vocabulary is not None:
                 corpus = corpus.with_vocabulary(vocabulary)
             elif part is test:
@@ -198,7 +218,7 @@ def _unlabelled(train: Records, test: Records) -> Records:
 
 def _warn_of_emptied(part: Records, corpus: Corpus) -> None:
     empty = np.flatnonzero(corpus.lengths == 0)
-    emptied = [i for i in empty if (part.contents[i].strip() if part.kind == "text" else part.contents[i])]
+    emptied = [i for i in empty if part.has_content(i)]
     if emptied:
         warnings.warn(
             f"{part.file}: {len(emptied)} of {corpus.n_documents} documents have no word of the vocabulary "
@@ -208,7 +228,7 @@ def _warn_of_emptied(part: Records, corpus: Corpus) -> None:
         )
 
 
-def coded_responses(train: Records, test: Records | None):
+def coded_responses(train: Records, test: Records | None, known: Sequence[str] = ()):
     """((train's, test's), names): labels as objects, real numbers as floats, label lists as 0/1 tables."""
     if test is not None and train.response in ("label", "labels"):
         test = replace(test, responses=_as_in_training(train.responses, test.responses))
@@ -222,7 +242,7 @@ def coded_responses(train: Records, test: Records | None):
         _warn_of_new(train, test, lambda r: () if r is None else (r,))
         return [p and _objects(p.responses) for p in parts], None
     _warn_of_new(train, test, lambda r: r or ())
-    names = sorted({label for p in parts if p for r in p.responses if r for label in r})
+    names = sorted({label for p in parts if p for r in p.responses if r for label in r} | set(known))
     if not names:
         raise InputError("no document has a label", file=train.file)
     index = {name: i for i, name in enumerate(names)}

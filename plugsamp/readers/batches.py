@@ -1,0 +1,108 @@
+"""Documents of a file in batches, for whoever does not want all of them in memory."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from hashlib import blake2b
+
+import numpy as np
+
+from plugsamp.corpus import Corpus
+from plugsamp.errors import InputError
+from plugsamp.readers.records import Records, TextReader
+
+
+class StreamReader(TextReader):
+    """A format of documents that stand in a file one after the other, so that they can be read in batches.
+
+    A subclass gives `stream`; what it decides from the first document holds for all.
+    """
+
+    @abstractmethod
+    def stream(self, path: str, size: int | None = None) -> Iterator[Records]:
+        """Yield the documents of a file, some `size` at a time, or all at once where it is None."""
+
+    def records(self, path: str) -> Records:
+        (records,) = self.stream(path)
+        return records
+
+    @property
+    def can_stream(self) -> bool:
+        """Whether no option needs all documents at once to say which are read."""
+        return not self.test_size and self.only is None
+
+    def batches(self, vocabulary: Sequence[str], size: int, path: str | None = None) -> Batches:
+        """Return an iterator over the corpora of so many documents of a file, in a model's words.
+
+        Parameters
+        ----------
+        vocabulary : sequence of str
+        size : int
+        path : str, optional
+            By default the reader's own.
+        """
+        self.check_text_options()
+        self.check_split_options()
+        return Batches(self, tuple(vocabulary), size, self.path if path is None else path)
+
+
+class Batches:
+    """The documents of a file as corpora of one vocabulary, one batch at a time.
+
+    Parameters
+    ----------
+    reader : StreamReader
+    vocabulary : tuple of str
+    size : int
+        Documents of a batch.
+    path : str
+
+    Attributes
+    ----------
+    divided : bool or None
+        Whether documents say that they are for training or testing; None before the first batch.
+    n_emptied : int
+        Documents so far that have words, none of them of the vocabulary.
+    """
+
+    def __init__(self, reader: StreamReader, vocabulary: tuple[str, ...], size: int, path: str):
+        self._reader, self._vocabulary, self._size, self._path = reader, vocabulary, size, path
+        self.divided: bool | None = None
+        self.n_emptied = 0
+
+    def __iter__(self) -> Iterator[Corpus]:
+        return self.part(None)
+
+    def part(self, test: bool | None, skip: int = 0) -> Iterator[Corpus]:
+        """Yield the training or test documents alone, or all, and leave out the first `skip` of them."""
+        self._seen = np.empty(0, np.uint64)
+        for records in self._reader.stream(self._path, self._size):
+            self.divided = records.is_test is not None
+            self._check_ids(records)
+            if test is not None and records.is_test is not None:
+                records = records.take([i for i, one in enumerate(records.is_test) if one == test])
+            if skip:
+                left_out = min(skip, len(records.contents))
+                records, skip = records.take(range(left_out, len(records.contents))), skip - left_out
+            if records.contents:
+                yield self._corpus(records)
+
+    def _check_ids(self, records: Records) -> None:
+        """Refuse an id that an earlier batch had: eight bytes of each are remembered."""
+        found = [blake2b(i.encode("utf-8", "surrogatepass"), digest_size=8).digest() for i in records.ids]
+        digests = np.frombuffer(b"".join(found), np.uint64)
+        places = np.searchsorted(self._seen, digests)
+        inside = places < len(self._seen)
+        again = np.flatnonzero(self._seen[places[inside]] == digests[inside])
+        if len(again):
+            name = records.ids[np.flatnonzero(inside)[again[0]]]
+            raise InputError(f"id {name} occurs twice", file=records.file)
+        order = np.argsort(digests)
+        self._seen = np.insert(self._seen, places[order], digests[order])
+
+    def _corpus(self, records: Records) -> Corpus:
+        corpus = self._reader.corpus_of(records, self._vocabulary)
+        empty = np.flatnonzero(corpus.lengths == 0)
+        self.n_emptied += sum(map(records.has_content, empty))
+        return corpus
