@@ -38,8 +38,10 @@ def to_arviz(fitted, *, draws: str | None = None, aligned: bool = False):
     arviz.InferenceData, or xarray.DataTree where ArviZ is 1 or newer, or not installed
         Groups ``posterior``; ``sample_stats`` (``lp``, parts of the log joint, share of tokens moved,
         acceptance by proposal, seconds); ``observed_data`` with the responses, where the documents are at
-        hand; ``constant_data`` with the documents' lengths and, aligned, each chain's mean topics. Draws are
-        called by their sweeps.
+        hand; ``constant_data`` with the documents' lengths and, aligned, each chain's mean topics. Of the
+        kept draws of a loss that is a likelihood also ``log_likelihood`` and ``posterior_predictive``, for
+        `az.loo` and `az.plot_ppc` (`plugsamp.exchange.predictive`): responses are in the units as they were
+        given, classes are numbers, and attributes name them. Draws are called by their sweeps.
 
     Raises
     ------

@@ -9,6 +9,7 @@ import numpy as np
 
 from plugsamp.diagnostics.convergence import align
 from plugsamp.exchange.chains import Chains
+from plugsamp.exchange.predictive import responses_again
 from plugsamp.losses.coding import is_missing
 from plugsamp.prediction.inference import Predictor
 
@@ -54,15 +55,35 @@ def datasets(data: Chains, draws: str | None = None, aligned: bool = False) -> t
     groups["observed_data"], groups["constant_data"] = (
         xarray.Dataset(values) for values in (_observed(data), _constant(data, aligned))
     )
+    if draws == "kept":
+        _add_responses(groups, data)
     groups = {name: group for name, group in groups.items() if group.variables}
     for name, places in _coordinates(data, traced).items():
         for group in groups:
-            if name in groups[group].dims:
+            if name in groups[group].dims and name not in groups[group].coords:
                 groups[group] = groups[group].assign_coords({name: places})
     attributes = _attributes(data, draws, aligned)
     for name, group in groups.items():
         group.attrs.update(attributes if name == "posterior" else {})
     return groups, attributes
+
+
+def _add_responses(groups: dict, data: Chains) -> None:
+    """Add what the kept draws say of the responses, where the loss is a likelihood."""
+    import xarray
+
+    if not _observed(data):
+        return
+    found = responses_again(data, _output(data.predictors[0]))
+    if found is None:
+        return
+    ids = np.array(data.corpus.ids, dtype=str)[found[1]]
+    sweeps = groups["posterior"].coords
+    for name, variables in found[0].items():
+        coords = {"document": ids}
+        if name != "observed_data":
+            coords |= {axis: sweeps[axis].values for axis in ("chain", "draw")}
+        groups[name] = xarray.Dataset(variables, coords)
 
 
 def _posterior(data: Chains, traced: dict, draws: str, aligned: bool) -> dict:
