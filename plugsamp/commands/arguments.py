@@ -10,6 +10,8 @@ import yaml
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
 
+from plugsamp.options import shown
+
 _NAMED = re.compile(r"([+~]{0,2}[A-Za-z_][\w.@/]*)=(.*)", re.DOTALL)
 
 
@@ -19,6 +21,19 @@ def typed(name: str, value: str) -> str:
     if re.fullmatch(r'"[\w.\-]*"', plain, re.ASCII) and _read(f"{name}={plain[1:-1]}") == (plain[1:-1],):
         plain = plain[1:-1]
     return shlex.quote(readable(f"{name}={plain}") or f"{name}={plain}")
+
+
+def option(name: str, value) -> str:
+    """``name=value`` for the shell, of the value itself: text that Hydra would read as another stays text."""
+    return shlex.quote(f"{name}={_written(value)}")
+
+
+def _written(value) -> str:
+    if isinstance(value, list | tuple):
+        return f"[{','.join(map(_written, value))}]"
+    if not isinstance(value, str):
+        return shown(value)
+    return value if _read(f"x={value}") == (value,) else _quoted(value)
 
 
 def readable(argument: str) -> str | None:

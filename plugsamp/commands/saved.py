@@ -9,9 +9,9 @@ from pathlib import Path
 
 from omegaconf import DictConfig, OmegaConf
 
-from plugsamp import hydra_source, options, registry
+from plugsamp import hydra_source, registry
+from plugsamp.commands import arguments
 from plugsamp.commands.settings import checked
-from plugsamp.commands.wording import typed
 from plugsamp.corpus import Corpus
 from plugsamp.errors import InputError
 from plugsamp.files.storage import MANIFEST
@@ -117,7 +117,7 @@ def recall(
         and node.get(option) == defaults[option].default != was[option]
     }
     if found:
-        shown = " ".join(typed(f"corpus.{option}", options.shown(value)) for option, value in found.items())
+        shown = " ".join(arguments.option(f"corpus.{one}", value) for one, value in found.items())
         log.info("read as the run's own documents were: %s", shown)
     return OmegaConf.merge(node, found), tuple(found)
 

@@ -11,9 +11,10 @@ import shlex
 import warnings
 
 import pytest
+from hydra.core.override_parser.overrides_parser import OverridesParser
 
 from plugsamp.cli import main
-from plugsamp.commands.arguments import by_key, readable, typed
+from plugsamp.commands.arguments import by_key, option, readable, typed
 
 #: An option with a value that can be typed: not NAME or FIELD, which stand for another.
 OPTION = r"""'[a-z][\w.]*=(?:[^']|'"'"')*'|(?<![\w.'"/])[a-z][\w.]*=(?![A-Z]{2,}\b)[^\s,;:()']+"""
@@ -25,13 +26,13 @@ def advised(message: str) -> list[list[str]]:
     """The alternatives that a message advises, each a list of arguments."""
     message = re.sub(r"""the argument ('[^']*'|"[^"]*");""", "", message)
     found, end = [], None
-    for option in re.finditer(OPTION, message):
-        (argument,) = shlex.split(option[0].rstrip("."))
-        if end is not None and message[end : option.start()] == " ":
+    for one in re.finditer(OPTION, message):
+        (argument,) = shlex.split(one[0].rstrip("."))
+        if end is not None and message[end : one.start()] == " ":
             found[-1].append(argument)
         else:
             found.append([argument])
-        end = option.end()
+        end = one.end()
     return found
 
 
@@ -217,3 +218,32 @@ def test_classes_that_yaml_reads_as_something_else(given, file):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert fit(["corpus.path=a.csv", f"class_weight={given}"]) == 0
+
+
+@pytest.mark.parametrize(
+    "value, shown",
+    [
+        (["NA", "a-b"], "'corpus.x=[NA,a-b]'"),
+        (["NaN", "straße"], '\'corpus.x=["NaN","straße"]\''),
+        ("Köln", "'corpus.x=\"Köln\"'"),
+        ("true", "'corpus.x=\"true\"'"),
+        (";", "'corpus.x=\";\"'"),
+        (True, "corpus.x=true"),
+        (None, "corpus.x=null"),
+    ],
+)
+def test_values_as_options(value, shown):
+    assert option("corpus.x", value) == shown
+    assert OverridesParser.create().parse_override(shlex.split(shown)[0]).value() == value
+
+
+def test_options_that_are_the_run_s_own_can_be_typed(file, capsys):
+    file("a.csv", table([("rocket moon", "Köln"), ("bread soup", "b"), ("soup", "NaN")] * 2, "text,straße"))
+    arguments = ["corpus.path=a.csv", 'corpus.missing_as=["NaN"]', "corpus.missing_labels=true"]
+    assert fit([*arguments, 'corpus.label="straße"']) == 0
+    capsys.readouterr()
+    assert main(["predict", "model=run", "corpus=csv", "corpus.path=a.csv", "out=-"]) == 0
+    printed = capsys.readouterr()
+    said = next(line for line in (printed.out + printed.err).splitlines() if "the run's own" in line)
+    typed_again = [one for one in shlex.split(said.partition(": ")[2]) if one.startswith("corpus.")]
+    assert set(typed_again) == {'corpus.label="straße"', 'corpus.missing_as=["NaN"]'}
