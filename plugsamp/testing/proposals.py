@@ -15,10 +15,10 @@ from plugsamp.testing.agreement import check_invariance
 from plugsamp.testing.cases import Case, cases_for
 from plugsamp.testing.conditional import check_token
 from plugsamp.testing.posterior import Enumeration
-from plugsamp.testing.statistics import confirmed, require
+from plugsamp.testing.statistics import confirmed, pooled, require
 
-#: Cells with fewer expected draws are counted together.
-_LEAST = 10.0
+#: Cells with fewer expected draws are pooled.
+_LEAST = 25.0
 
 
 @dataclass
@@ -78,13 +78,10 @@ def check_draws(chain, i: int, proposal: int = 0, *, draws: int = 20_000, seed: 
         return DrawsReport(0.0, drawn, np.zeros_like(mass))
     expected = draws * mass / _scale(drawn, mass)
     expected[~other] = draws - expected.sum(axis=1)
-    rare = expected < _LEAST
-    found = np.append(drawn[~rare], drawn[rare].sum())
-    wanted = np.append(expected[~rare], expected[rare].sum())
-    used = wanted > 0
-    statistic = ((found - wanted)[used] ** 2 / wanted[used]).sum()
+    found, wanted = pooled(drawn.ravel(), expected.ravel(), _LEAST)
+    statistic = ((found - wanted) ** 2 / wanted).sum()
     # a sum a row, and one constant fitted
-    freedom = int(used.sum()) - n_topics - 1
+    freedom = len(wanted) - n_topics - 1
     return DrawsReport(float(chi2.sf(statistic, max(freedom, 1))), drawn, expected)
 
 

@@ -170,6 +170,16 @@ def holds(p_value, seed: int = 0, more: int = 4) -> bool:
     return p_value(seed, 1) >= SUSPECT or p_value(seed + 7919, more) >= CERTAIN
 
 
+def pooled(found, expected, least: float) -> tuple[np.ndarray, np.ndarray]:
+    """Counts and expected counts with cells below `least` as one, joined by the smallest other if it is."""
+    often = expected >= least
+    if not often.all() and expected[~often].sum() < least and often.any():
+        often[np.flatnonzero(often)[np.argmin(expected[often])]] = False
+    if often.all():
+        return found, expected
+    return np.append(found[often], found[~often].sum()), np.append(expected[often], expected[~often].sum())
+
+
 class CheckFailed(AssertionError):
     """A plugin is not what it says; the message lists everything that was found."""
 
