@@ -187,6 +187,12 @@ class Ensemble(Brief):
             predictive=None,
         )
 
+    def predict_iter(self, documents, *, batch: int | None = None, n_jobs: int | None = None):
+        """Predict documents in batches; see `plugsamp.prediction.stream.predict_iter`."""
+        from plugsamp.prediction.stream import BATCH, predict_iter
+
+        return predict_iter(self, documents, batch=BATCH if batch is None else batch, n_jobs=n_jobs)
+
     def _encoded(self, corpus: Corpus):
         """Every member with the documents as it wants them; equal encoders make them once."""
         made: dict[str, Corpus] = {}

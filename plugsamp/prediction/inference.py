@@ -225,6 +225,12 @@ class Predictor(Brief):
         warn_of_strangers(prediction.n_known, prediction.n_unknown, corpus.vocabulary, self.vocabulary)
         return prediction
 
+    def predict_iter(self, documents, *, batch: int | None = None, n_jobs: int | None = None):
+        """Predict documents in batches; see `plugsamp.prediction.stream.predict_iter`."""
+        from plugsamp.prediction.stream import BATCH, predict_iter
+
+        return predict_iter(self, documents, batch=BATCH if batch is None else batch, n_jobs=n_jobs)
+
     def predict_encoded(self, corpus) -> Prediction:
         """`predict` of documents whose covariates the encoder has made already."""
         return self.decided(*self.folded(corpus))

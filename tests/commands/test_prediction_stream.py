@@ -186,7 +186,7 @@ def test_predict_iter_yields_what_predict_says(fitted):
     corpus = reader.read(vocabulary=model.vocabulary).train
     whole = model.predict(corpus)
     for documents in (reader, corpus, [corpus]):
-        parts = list(predict_iter(model, documents, batch=5, n_jobs=2))
+        parts = list(model.predict_iter(documents, batch=5, n_jobs=2))
         assert np.array_equal(np.vstack([part.f for part in parts]), whole.f)
         assert [i for part in parts for i in part.ids] == list(whole.ids)
     with pytest.raises(ValueError, match="batch"):
