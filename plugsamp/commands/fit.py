@@ -83,6 +83,7 @@ class Settings:
     predict: dict
     checkpoint: dict
     top_words: int
+    topic_words: str
     report: bool
     netcdf: bool
     save_model: bool

@@ -22,10 +22,12 @@ from plugsamp.sweeps.status import INTERRUPTED, KILLED, status_of
 log = logging.getLogger(__name__)
 
 #: Options that runs of older versions have not, as they were then.
-LATER = {"netcdf": False}
+LATER = {"netcdf": False, "topic_words": "probability"}
 
 #: What may change.
-OPTIONS = ("sweeps", "backend", "n_jobs", "checkpoint", "top_words", "report", "netcdf", "save_model")
+OPTIONS = (
+    "sweeps", "backend", "n_jobs", "checkpoint", "top_words", "topic_words", "report", "netcdf", "save_model",
+)  # fmt: skip
 
 
 def main(arguments: list[str]) -> int:

@@ -19,7 +19,7 @@ from plugsamp.checkpoint.generations import Generations
 from plugsamp.checkpoint.options import Checkpoints
 from plugsamp.checks import whole
 from plugsamp.commands import sweeping
-from plugsamp.diagnostics import sparsity, top_words, topic_table
+from plugsamp.diagnostics import sparsity, topic_table
 from plugsamp.diagnostics.agreement import agreement
 from plugsamp.diagnostics.summary import one_line, plain_table, rich_table, topics
 from plugsamp.errors import Interrupted, RunInterrupted
@@ -44,6 +44,8 @@ from plugsamp.losses.coding import is_missing
 from plugsamp.losses.none import NoLoss
 from plugsamp.model import Model
 from plugsamp.options import check_kept
+from plugsamp.posterior import quality
+from plugsamp.posterior.rankings import check_ranking, top_words, word_marginal
 from plugsamp.prediction.evaluation import evaluate
 from plugsamp.prediction.inference import MOST_PASSES
 from plugsamp.prediction.models import check_model, save_model
@@ -79,6 +81,7 @@ def check(settings, chosen: Mapping) -> Model:
     if settings.supervised != "two_step" and settings.second_step != SecondStep():
         raise ValueError("options of second_step are for supervised=two_step, which is not chosen")
     whole("top_words", settings.top_words, 1)
+    check_ranking(settings.topic_words)
     whole("predict.passes", settings.predict.passes)
     whole("predict.restarts", settings.predict.restarts, 1)
     if not 1 <= settings.predict.burn_in < settings.predict.passes:
@@ -149,10 +152,12 @@ def run(settings, chosen: Mapping, model: Model, folder: Path, resumed=None) -> 
     owner = None if isinstance(result, Fit) else "chain" if settings.chains > 1 else "task"
     write_weights(folder / "weights.csv", map(weight_rows, members), owner)
     tables = _topic_tables(result, predictor, train)
-    write_topics(folder / "topics.csv", map(partial(topic_rows, settings.top_words), members, tables), owner)
+    rows = map(partial(topic_rows, settings.top_words, settings.topic_words), members, tables)
+    write_topics(folder / "topics.csv", rows, owner)
+    metrics["topic_quality"] = quality.means(tables)
     if settings.netcdf:
         write_netcdf(result, folder / exchange.FILE)
-    listed = tables_of(result, predictor, settings.top_words)
+    listed = tables_of(result, predictor, settings.top_words, settings.topic_words)
     text = "\n\n".join(f"{one_line(title)}\n{plain_table(rows, 160)}".lstrip("\n") for title, rows in listed)
     (folder / "topics.txt").write_text(text + "\n", encoding="utf-8", errors="replace")
     if settings.report:
@@ -186,10 +191,11 @@ def _topic_tables(result: Fit | SeparateFit, predictor, train) -> list[dict]:
     return [topic_table(result.chain, predictor.phi, predictor.eta.mean(axis=0), train.counts())]
 
 
-def topic_rows(n_words: int, member: Member, columns: dict) -> tuple[str, dict, list[list[str]]]:
+def topic_rows(n_words: int, by: str, member: Member, columns: dict) -> tuple[str, dict, list[list[str]]]:
     """What topics.csv has of a model."""
     predictor = member.predictor
-    words = [[predictor.vocabulary[w] for w in row] for row in top_words(predictor.phi, n_words)]
+    best = top_words(predictor.phi, n_words, by, word_marginal(predictor.phi, columns["tokens"]))
+    words = [[predictor.vocabulary[w] for w in row] for row in best]
     return member.name, columns, words
 
 
@@ -207,7 +213,7 @@ def weight_rows(member: Member) -> tuple[str, list[str], list[str], np.ndarray]:
     return member.name, member.outputs, [columns[j] for j in kept], eta
 
 
-def tables_of(result: Fit | SeparateFit, predictor, n_words: int) -> list[tuple[str, list]]:
+def tables_of(result: Fit | SeparateFit, predictor, n_words: int, by: str) -> list[tuple[str, list]]:
     """(title, topics) of the model, or of every model of separate chains."""
     if isinstance(result, SeparateFit):
         members, codings, names = predictor.members, predictor.member_codings(), predictor.names
@@ -216,7 +222,7 @@ def tables_of(result: Fit | SeparateFit, predictor, n_words: int) -> list[tuple[
         members, codings, names = [predictor], [predictor.coding], [""]
         totals = [result.chain.counts.topic_totals]
     return [
-        (name, topics(m.phi, n, m.eta.mean(axis=0), coding, m.vocabulary, n_words))
+        (name, topics(m.phi, n, m.eta.mean(axis=0), coding, m.vocabulary, n_words, by=by))
         for name, m, coding, n in zip(names, members, codings, totals, strict=True)
     ]
 

@@ -3,7 +3,6 @@
 from plugsamp._lazy import attach
 
 _MEASURES = (
-    "coherence",
     "document_entropy",
     "log_documents",
     "log_joint",
@@ -11,8 +10,11 @@ _MEASURES = (
     "log_words",
     "sparsity",
     "supervised_effect",
-    "top_words",
     "topic_table",
 )
 
-__getattr__, __dir__, __all__ = attach(__name__, dict.fromkeys(_MEASURES, f"{__name__}.measures"))
+__getattr__, __dir__, __all__ = attach(
+    __name__,
+    dict.fromkeys(_MEASURES, f"{__name__}.measures")
+    | {"coherence": "plugsamp.posterior.quality", "top_words": "plugsamp.posterior.rankings"},
+)

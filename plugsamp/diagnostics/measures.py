@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse
 from scipy.special import gammaln
 
+from plugsamp.posterior.quality import quality
 from plugsamp.state import ROWS
 
 # -- log joint ---------------------------------------------------------------------------------------
@@ -162,46 +163,6 @@ def _mean(values) -> float:
 # -- topics ------------------------------------------------------------------------------------------
 
 
-def top_words(phi, n: int = 10) -> np.ndarray:
-    """The n most probable words of each topic, int64 (K, min(n, V)); equals go by the order of words."""
-    phi = np.asarray(phi)
-    n = min(n, phi.shape[1])
-    best = np.empty((len(phi), n), dtype=np.int64)
-    for k, row in enumerate(phi):
-        least = np.partition(row, len(row) - n)[len(row) - n]
-        candidates = np.flatnonzero(row >= least)
-        best[k] = candidates[np.argsort(-row[candidates], kind="stable")][:n]
-    return best
-
-
-def coherence(phi, counts, n: int = 10) -> np.ndarray:
-    """UMass coherence of each topic over its n top words, float64 (K,).
-
-    sum_{i < j} log (D(w_i, w_j) + 1) / D(w_i), words by falling probability and D the documents of
-    `counts` that hold them (Mimno et al. 2011). A pair whose first word is in no document is left out.
-
-    Parameters
-    ----------
-    phi : float (K, V)
-    counts : sparse (D, V)
-        The training documents.
-    """
-    words = top_words(phi, n)
-    used, place = np.unique(words, return_inverse=True)
-    place = place.reshape(words.shape)
-    present = sparse.csc_array(counts)[:, used].astype(bool).astype(np.int64)
-    together = np.asarray((present.T @ present).todense())
-    alone = np.diagonal(together)
-    scores = np.zeros(len(words))
-    for k, row in enumerate(place):
-        first, second = np.triu_indices(len(row), 1)
-        first, second = row[first], row[second]
-        seen = alone[first] > 0
-        first, second = first[seen], second[seen]
-        scores[k] = np.log((together[first, second] + 1) / alone[first]).sum()
-    return scores
-
-
 def supervised_effect(eta, n_topics: int) -> np.ndarray:
     """r_k = sum_c |eta_ck|: how much a topic says of the responses, float64 (K,)."""
     return np.abs(np.asarray(eta)[:, :n_topics]).sum(axis=0)
@@ -232,22 +193,24 @@ def topic_table(chain, phi, eta, counts, n: int = 10) -> dict[str, np.ndarray]:
     counts : sparse (D, V)
         The training documents.
     n : int
-        Words of the coherence.
+        Top words that the quality of a topic is measured by.
 
     Returns
     -------
     dict
         ``tokens`` n_k, ``documents`` that have the topic, ``n_words`` with a token in it, ``coherence``,
-        ``document_entropy`` and, with responses, ``supervised_effect``.
+        ``document_entropy``, with responses ``supervised_effect``, and ``npmi``, ``diversity``,
+        ``exclusivity`` (`plugsamp.posterior.quality`).
     """
     doc_topic, topic_word = chain.counts.doc_topic, chain.counts.topic_word
+    measured = quality(phi, counts, n)
     columns = {
         "tokens": topic_word.sum(axis=1),
         "documents": np.bincount(doc_topic.indices, minlength=len(phi)),
         "n_words": np.count_nonzero(topic_word, axis=1),
-        "coherence": coherence(phi, counts, n),
+        "coherence": measured.pop("coherence"),
         "document_entropy": document_entropy(doc_topic),
     }
     if len(eta):
         columns["supervised_effect"] = supervised_effect(eta, len(phi))
-    return columns
+    return columns | measured

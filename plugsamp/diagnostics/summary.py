@@ -8,6 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from plugsamp.posterior.rankings import DEFAULT, top_words, word_marginal
+from plugsamp.posterior.tables import clipped, one_line
+
 
 @dataclass(frozen=True)
 class Topic:
@@ -19,7 +22,7 @@ class Topic:
     share : float
         Of all tokens.
     words : list of str
-        Most probable first.
+        The first of its ranking.
     speaks_for : list of (str, float)
         Classes or responses with their weights, the strongest first.
     """
@@ -30,7 +33,9 @@ class Topic:
     speaks_for: list[tuple[str, float]]
 
 
-def topics(phi, topic_tokens, eta, coding, vocabulary, n_words: int = 8, n_classes: int = 2) -> list[Topic]:
+def topics(
+    phi, topic_tokens, eta, coding, vocabulary, n_words: int = 8, n_classes: int = 2, by: str = DEFAULT
+) -> list[Topic]:
     """The topics of a fit, the largest first.
 
     Parameters
@@ -44,13 +49,15 @@ def topics(phi, topic_tokens, eta, coding, vocabulary, n_words: int = 8, n_class
     vocabulary : sequence of str
     n_words, n_classes : int
         How many words, and classes, to name.
+    by : {"relevance", "probability", "frex"}
+        How words are ranked (`plugsamp.posterior.rankings`).
     """
     topic_tokens = np.asarray(topic_tokens, dtype=float)
     share = topic_tokens / max(topic_tokens.sum(), 1.0)
+    best = top_words(phi, n_words, by, word_marginal(phi, topic_tokens))
     found = []
     for k in np.argsort(-share, kind="stable"):
-        best = np.argsort(-phi[k], kind="stable")[:n_words]
-        words = [vocabulary[w] for w in best]
+        words = [vocabulary[w] for w in best[k]]
         found.append(Topic(int(k), float(share[k]), words, _speaks_for(eta[:, k], coding, n_classes)))
     return found
 
@@ -117,13 +124,3 @@ def rich_table(rows: Sequence[Topic], width: int):
             cells.append(spoken)
         table.add_row(*cells, Text(" ".join(one_line(w) for w in topic.words)))
     return table
-
-
-def one_line(text: str) -> str:
-    """A word or label with whatever would disturb a terminal written out."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(text))
-
-
-def clipped(text: str, width: int) -> str:
-    """A text of at most `width` characters, its end left out where it is longer."""
-    return text if len(text) <= width else text[: max(width - 1, 0)] + "…"

@@ -16,6 +16,7 @@ from markupsafe import Markup
 from plugsamp import references
 from plugsamp.errors import InputError
 from plugsamp.fitting.runfolder import prediction_rows
+from plugsamp.posterior.rankings import DEFAULT, RANKINGS
 from plugsamp.prediction.ensembles import CHAINS, Ensemble
 from plugsamp.prediction.evaluation import Evaluation
 from plugsamp.prediction.models import load_model
@@ -95,6 +96,7 @@ def _of_model(run, path, predictor, train, test, train_prediction, documents, na
         "data": _data(topics_of_all, named),
         "names": {k: texts.shown(v, names.LONGEST) for k, v in named.items()},
         "models": topics.models(members, train, train_prediction, run.topics),
+        "ranking": _ranking(run.config),
         "n_models": len(members),
         "n_chains": n_chains,
         "weights": weights.weights_of(members),
@@ -111,6 +113,12 @@ def _of_model(run, path, predictor, train, test, train_prediction, documents, na
         "outputs": len(coding.output_names) if coding.task != "none" else 0,
         "has_documents": train is not None,
     }
+
+
+def _ranking(config: dict) -> str:
+    """How the words of topics are ranked when the page is opened: as the run was told."""
+    told = config.get("topic_words")
+    return told if told in RANKINGS else DEFAULT
 
 
 def _names(path: Path, names_file, topics: names.Naming) -> dict[str, str]:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from plugsamp.checks import listed
-from plugsamp.diagnostics import coherence, document_entropy, supervised_effect, top_words
+from plugsamp.diagnostics import coherence, document_entropy, supervised_effect
+from plugsamp.posterior.rankings import RANKINGS, top_words, word_marginal
 from plugsamp.report.folder import CHAINS, Table
 from plugsamp.report.members import Member
 from plugsamp.report.texts import shown
@@ -62,7 +63,7 @@ class Topic:
 
     key: str
     number: int
-    words: list[str]
+    words: dict[str, list[str]]  # by ranking
     more_words: list[tuple[str, float]]
     share: float | None
     coherence: float | None
@@ -130,9 +131,10 @@ def _model(member: Member, room: int, detail: Detail, train, prediction, table: 
     if "share" in numbers:
         rows = rows[np.argsort(-numbers["share"][rows], kind="stable")]
     best = top_words(phi[rows], max(WORDS, detail.words))
+    ranked = _ranked(phi, rows, numbers.get("share"))
     counts = train.counts() if train is not None else None
     topics = []
-    for k, words in zip(rows.tolist(), best, strict=True):
+    for place, (k, words) in enumerate(zip(rows.tolist(), best, strict=True)):
         strength = _weights(member.outputs, weights[:, :, k])
         documents = _documents(member, k, detail, train, counts, prediction) if prediction is not None else []
         mass = max(float(phi[k].sum()), 1e-300)
@@ -140,7 +142,7 @@ def _model(member: Member, room: int, detail: Detail, train, prediction, table: 
             Topic(
                 key=member.key(k),
                 number=k,
-                words=[shown(vocabulary[w], 30) for w in words[:WORDS]],
+                words={by: [shown(vocabulary[w], 30) for w in best[place]] for by, best in ranked.items()},
                 more_words=[(shown(vocabulary[w], 30), float(phi[k, w]) / mass) for w in words],
                 **{
                     name: float(numbers[name][k]) if name in numbers else None
@@ -153,6 +155,12 @@ def _model(member: Member, room: int, detail: Detail, train, prediction, table: 
             )
         )
     return Model(member.number, shown(member.name), topics, n_topics)
+
+
+def _ranked(phi, rows, shares) -> dict[str, np.ndarray]:
+    """The words of some topics by every ranking, int64 (rows, WORDS) each; all topics take part in it."""
+    marginal = word_marginal(phi, shares)
+    return {by: top_words(phi, WORDS, by, marginal)[rows] for by in RANKINGS}
 
 
 def _weights(outputs: list[str], values) -> list[Weight]:

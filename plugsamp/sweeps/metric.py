@@ -21,9 +21,13 @@ PARTS = ("test", "train")
 #: ones.
 MAIN = "main"
 
-#: Numbers of a run that are no measure of a part of the documents.
+#: Means over the topics of a run (`plugsamp.posterior.quality`).
+TOPICS = ("coherence", "npmi", "diversity", "exclusivity")
+
+#: Numbers of a run that are no measure of a part of the documents, and whether more is better.
 OTHERS = {
     "seconds": False, "tokens_per_second": True, "log_joint": True, "log_joint_words_per_token": True,
+    **dict.fromkeys(TOPICS, True),
 }  # fmt: skip
 
 
@@ -76,6 +80,8 @@ def value(metrics: Mapping, name: str) -> float | None:
     """The measure of a run, from its metrics.json; None where the run has no such measure."""
     if name == MAIN or name == metrics.get("main_name"):
         return _number(metrics.get("main"))
+    if name in TOPICS:
+        return _number((metrics.get("topic_quality") or {}).get(name))
     if name in OTHERS:
         return _number(metrics.get(name))
     part, measure = _measure(name)
@@ -93,6 +99,7 @@ def measures(metrics: Mapping) -> dict[str, float]:
         for measure, number in (metrics.get(part) or {}).items():
             if isinstance(number, float):
                 found.setdefault(f"{part}_{measure}", _number(number))
+    found |= {name: value(metrics, name) for name in TOPICS}
     return {name: number for name, number in found.items() if number is not None}
 
 

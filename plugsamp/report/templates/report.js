@@ -103,7 +103,7 @@
     let seen = 0, all = 0;
     for (const table of tables) {
       for (const row of table.tBodies[0].rows) {
-        const parts = table.matches(".topics") ? row.querySelectorAll("th, .words > span, .speaks") : [row];
+        const parts = table.matches(".topics") ? row.querySelectorAll("th, .words > span:not([hidden]), .speaks") : [row];
         const content = [...parts].map((part) => part.textContent).join(" ").toLowerCase();
         row.hidden = !wanted.every((word) => content.includes(word));
         seen += !row.hidden;
@@ -140,6 +140,15 @@
       const [column, way] = choice.value.split(" ");
       for (const table of tables) sort(table, Number(column), "number", way === "up");
     });
+    const ranked = [...document.querySelectorAll("table.topics [data-by]")];
+    const ranking = make("select", {});
+    ranking.append(...[...new Set(ranked.map((span) => span.dataset.by))].map((by) =>
+      make("option", { value: by, textContent: by === "frex" ? "FREX" : by })));
+    ranking.value = (ranked.find((span) => !span.hidden) || { dataset: {} }).dataset.by;
+    ranking.addEventListener("change", () => {
+      for (const span of ranked) span.hidden = span.dataset.by !== ranking.value;
+      tools.querySelector("input[type=search]").dispatchEvent(new Event("input"));
+    });
     const download = make("button", { type: "button", textContent: "Download names" });
     download.addEventListener("click", () => {
       const names = {};
@@ -166,6 +175,7 @@
     });
     tools.append(
       ...filterField(tables, "Filter"),
+      make("label", {}, "Words by", ranking),
       make("label", {}, "Sort", choice),
       download, make("label", { className: "file" }, "Load names", file), message,
     );
