@@ -163,6 +163,7 @@ L_INLINE uint32_t l_above(lf v, float x) {
   L_EACH m |= (uint32_t)(v.x[i] > x) << i;
   return m;
 }
+L_INLINE lf l_where_above(lf x, lf y, lf a, lf b) { L_EACH a.x[i] = x.x[i] > y.x[i] ? a.x[i] : b.x[i]; return a; }
 L_INLINE lf l_up_to(lf v, float x) { L_EACH v.x[i] = v.x[i] <= x ? v.x[i] : 0; return v; }
 L_INLINE int l_lowest(uint32_t m) { unsigned long i; _BitScanForward(&i, m); return (int)i; }
 L_INLINE lf l_round_parts(lf x, lf *power) {

@@ -29,7 +29,6 @@ class Logistic(Loss):
     -----
     With cost 1 and no weights a real likelihood: a label's probability is 1/(1 + exp(-f)). Of several
     classes each is that of its own binary model, P(class) = 1/(1 + exp(-f_c)), divided by their sum.
-    For class probabilities of a single likelihood see `plugsamp.losses.Multinomial`.
     With another cost the same formulas give scores of a pseudo-posterior: in the right order, and not
     calibrated (`calibrated` is False), as are those of a model with weights of documents or classes.
     """

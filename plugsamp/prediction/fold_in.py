@@ -16,11 +16,16 @@ from plugsamp.system.dispatch import load
 
 _compiled = load("plugsamp.kernels.fold_in")
 
-#: Gibbs passes over a new document, how many of them are left out of the average, and independent chains of
-#: so many passes. One chain stays in one mode of a document's posterior, the more so the more topics there
-#: are: on 20ng at K = 400, 100 passes of one chain give an accuracy of .806, 96 passes in eight chains .821;
-#: at K = 100, 12 passes give .818 and eight chains of three .832.
-PASSES, BURN_IN, RESTARTS = 3, 1, 8
+#: Gibbs passes over a new document at least, how many of them are left out of the average, and independent
+#: chains, which run in groups of 16.
+PASSES, BURN_IN, RESTARTS = 6, 2, 16
+
+#: Passes go on until a document's proportions have this standard error, as total variation, or there are so
+#: many passes.
+TOLERANCE, LONGEST = 0.02, 256
+
+#: Chains that run together, and draws of the proportions that they give.
+GROUP, DRAWS = 16, 256
 
 #: Steps of a compiled loop, each of them some nanoseconds, between two looks at the keyboard: Ctrl-C is heard
 #: within a second, but for a document that takes longer by itself.
@@ -120,24 +125,27 @@ class FoldIn:
     def zbar(self, tokens: Tokens) -> np.ndarray:
         """Mean topic proportions, float64 (D, K); 0 where no word is known."""
         keys, n_documents = self.keys(tokens), len(tokens.lengths)
-        zbar = np.empty((n_documents, self.n_topics))
+        zbar = np.zeros((n_documents, self.n_topics))
         self._run(tokens, keys, 0, n_documents, zbar)
-        # The compiled sums are in single precision.
         total = zbar.sum(axis=1, keepdims=True)
         return np.divide(zbar, total, out=zbar, where=total > 0)
 
     def draws(self, tokens: Tokens, first: int, last: int) -> np.ndarray:
-        """The proportions at the end of each restart, float64 (R, last - first, K).
+        """Draws of the proportions, float64 (R, last - first, K): 256 of each group of 16 chains.
 
         Those behind `zbar`'s mean, made again; the prior's mean where no word is known.
         """
         tokens = tokens.of(first, last)
         n = last - first
-        drawn = np.zeros((self.restarts, n, self.n_topics), np.float32)
-        self._run(tokens, self.keys(tokens), 0, n, np.empty((n, self.n_topics)), drawn)
+        drawn = np.zeros((self.n_groups * DRAWS, n, self.n_topics), np.float32)
+        self._run(tokens, self.keys(tokens), 0, n, np.zeros((n, self.n_topics)), drawn)
         drawn = drawn.astype(float)
         drawn[:, tokens.lengths == 0] = self.prior_mean
         return drawn
+
+    @property
+    def n_groups(self) -> int:
+        return -(-self.restarts // GROUP)
 
     def keys(self, tokens: Tokens) -> np.ndarray:
         """The streams of documents: of the secret and their sorted known words."""
@@ -149,20 +157,24 @@ class FoldIn:
         return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)
 
     def _run(self, tokens: Tokens, keys, first: int, last: int, zbar, drawn=None) -> None:
-        longest = max(1, tokens.lengths.max(initial=0))
-        scratch, z = aligned((4, len(self._alpha)), np.float32), np.empty(longest, np.int32)
-        shares = np.empty((0, 0, self.n_topics), np.float32)
-        steps = tokens.lengths[first:last] * ((self.passes * self.restarts + 4) * len(self._alpha) // 16)
+        """Add to rows first:last of `zbar` the proportions of every group of chains; fill `drawn`."""
+        tokens, keys = tokens.of(first, last), keys[first:last]
+        steps = tokens.lengths * (LONGEST * len(self._alpha) // 16)
         for start, stop in pieces(steps, STEPS):
-            if drawn is not None:
-                shares = np.zeros((self.restarts, stop - start, self.n_topics), np.float32)
-            _compiled.fold_in(
-                tokens.words, tokens.offsets, self._table, self._alpha, keys, self.burn_in, self.passes,
-                self.restarts, first + start, first + stop, scratch, z, zbar,
-                shares,
-            )  # fmt: skip
-            if drawn is not None:
-                drawn[:, start:stop] = shares
+            of = tokens.of(start, stop)
+            for group in range(self.n_groups):
+                part = np.empty((0, 0, self.n_topics), np.float32)
+                if drawn is not None:
+                    part = np.zeros((DRAWS, stop - start, self.n_topics), np.float32)
+                found = np.empty((stop - start, self.n_topics))
+                _compiled.fold_in(
+                    of.words, of.offsets, self._table, self._alpha,
+                    keys[start:stop] + np.uint64(group << 32), self.burn_in, self.passes, LONGEST,
+                    TOLERANCE, 0, stop - start, found, part,
+                )  # fmt: skip
+                zbar[first + start : first + stop] += found
+                if drawn is not None:
+                    drawn[group * DRAWS : (group + 1) * DRAWS, start:stop] = part
 
 
 def pieces(steps: np.ndarray, most: int) -> Iterator[tuple[int, int]]:

@@ -46,10 +46,11 @@ class Predictor(Brief):
     covariate_names : tuple of str (P,)
     intercept : bool
     passes, burn_in : int
-        Gibbs passes over a new document, and how many of them are left out of the average.
+        Gibbs passes over a new document at least, and how many of them are left out of the average. A
+        document that has not settled gets more.
     restarts : int
-        Independent chains of so many passes over each document, averaged: with many topics one chain
-        stays in one mode of the document's posterior.
+        Independent chains over each document, averaged: with many topics one chain stays in one mode of
+        the document's posterior. Chains run in groups of 16, so it is rounded up to a multiple of 16.
     seed : int
     encoder : Encoder, optional
         Makes the covariates of documents from their columns and words.

@@ -13,10 +13,16 @@ from plugsamp.losses.coding import Coding
 from plugsamp.prediction.features import DocumentFeatures
 
 #: Pairs of a kept draw and a draw of the topics that a mixture has at least, where there are so many.
-COMPONENTS = 64
+COMPONENTS, MOST_COMPONENTS = 64, 256
+
+#: Topics times outputs up to which it has the larger number.
+_CHEAP = 512
 
 #: Documents whose mixture is in memory at once.
-_CHUNK = 256
+_CHUNK = 64
+
+#: Between draws of the topics that are taken in turn, so that a few come from different chains and passes.
+_STRIDE = 37
 
 #: Sums of probabilities up to this size are taken from logarithms.
 _TINY = 1e-290
@@ -194,18 +200,27 @@ class Predictive(Mixture):
     def example(self) -> BoundLoss:
         return self.bound[0]
 
+    def _wanted(self) -> int:
+        """Components: more where they are cheap."""
+        cheap = self.eta.shape[1] * self.topics.shape[1] <= _CHEAP
+        return MOST_COMPONENTS if cheap else COMPONENTS
+
     def mixtures(self) -> Iterator[tuple[slice, list]]:
         for first in range(0, self.n_documents, _CHUNK):
             rows = slice(first, min(first + _CHUNK, self.n_documents))
             drawn = self.draw_topics(rows.start, rows.stop)
             covariates = None if self.covariates is None else self.covariates[rows]
-            features = [DocumentFeatures(topics, covariates, self.intercept) for topics in drawn]
-            n_draws, n_topics = len(self.eta), len(features)
-            rounds = min(n_topics, -(-COMPONENTS // n_draws))
+            n_documents = rows.stop - rows.start
+            no_topics = np.zeros((n_documents, self.topics.shape[1]))
+            fixed = DocumentFeatures(no_topics, covariates, self.intercept)
+            n_draws, n_topics = len(self.eta), len(drawn)
+            rounds = min(n_topics, -(-self._wanted() // n_draws))
             parts = []
             for s, (bound, eta) in enumerate(zip(self.bound, self.eta, strict=True)):
-                chosen = [(s + q) % n_topics for q in range(rounds)]
-                parts.append((bound, np.array([features[r].times(eta) for r in chosen])))
+                chosen = (s * rounds + np.arange(rounds)) * _STRIDE % n_topics
+                flat = drawn[chosen].reshape(-1, drawn.shape[2])
+                f = DocumentFeatures(flat).times(eta[:, : drawn.shape[2]]).reshape(rounds, n_documents, -1)
+                parts.append((bound, f + fixed.times(eta)))
             yield rows, parts
 
 

@@ -159,8 +159,8 @@ def test_several_chains_are_the_mixture_of_all_their_draws(loss):
 
 
 def _own_probabilities(part):
-    draws = part.predictive.draw_topics(0, 37)
-    return np.mean([1 / (1 + np.exp(-u @ eta.T)) for eta in part.predictive.eta for u in draws], axis=0)
+    ((_, components),) = part.predictive.mixtures()
+    return np.mean([1 / (1 + np.exp(-one)) for _, f in components for one in f], axis=0)
 
 
 def _mass(found, y):

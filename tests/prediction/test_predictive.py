@@ -15,7 +15,6 @@ from plugsamp.losses import Gaussian, Hinge, Logistic, Probit
 from plugsamp.losses.base import Loss
 from plugsamp.losses.coding import Coding, code_real
 from plugsamp.model import Model
-from plugsamp.prediction.ensembles import Ensemble
 from plugsamp.prediction.evaluation import evaluate
 from plugsamp.prediction.inference import Predictor
 from plugsamp.prediction.keeper import PosteriorKeeper
@@ -59,49 +58,29 @@ def documents(n_documents=6, n_words=12):
     return Corpus.from_counts(counts, require_tokens=False)
 
 
+def components(found):
+    """(loss bound to a kept draw, f (D, C)) of every component of the mixture."""
+    ((_, parts),) = found.predictive.mixtures()
+    return [(bound, one) for bound, f in parts for one in f]
+
+
 def mixture_of(model, found, d, c):
-    """Means and standard deviations of the mixture for one document, from the draws themselves."""
-    draws = found.predictive.draw_topics(d, d + 1)[:, 0]
-    pairs = [(s, r) for s in range(len(model.eta)) for r in range(len(draws))]
+    """Means and standard deviations of the mixture for one document."""
+    pairs = components(found)
+    assert len(pairs) >= 64
     return (
-        np.array([model.eta[s, c] @ draws[r] for s, r in pairs]),
-        np.sqrt([model.parameters["variance"][s, c] for s, _ in pairs]),
+        np.array([f[d, c] for _, f in pairs]),
+        np.sqrt([bound.parameters["variance"][c] for bound, _ in pairs]),
     )
 
 
-class Opposite(Logistic):
-    """Its own decision, which probabilities overrule."""
-
-    def decide(self, f, coding):
-        return coding.decide(-f)
-
-
-#: Weights of three draws, whose mean speaks for the first output and whose probabilities do not.
-SWAYED = np.array([[5.0, 0.0, 0.0], [-2.0, 0.0, 0.5], [-2.0, 0.0, 0.5]])
-
-
-@pytest.mark.parametrize(
-    "loss, task",
-    [
-        (loss, task)
-        for loss in (Logistic(), Probit(), Opposite())
-        for task in ("binary", "multiclass", "multilabel")
-        if not (isinstance(loss, Probit) and task == "binary")  # it has an output a class
-    ],
-)
-def test_labels_are_those_of_the_probabilities(loss, task):
-    n_outputs = 1 if task == "binary" else 3
-    coding = Coding(np.empty((0, n_outputs)), task, named(*"abc"[: max(n_outputs, 2)]))
-    eta = np.repeat(SWAYED[:, :n_outputs, None], 3, axis=2)
-    model = predictor(loss, eta=eta, coding=coding)
-    several = Ensemble((model, model), ("0", "1"), "chains", coding)
-    for found in (model.predict(documents()), several.predict(documents())):
-        p = found.probabilities
-        if task == "multilabel":
-            assert found.labels.tolist() == (p > 0.5).tolist()
-        else:
-            assert found.labels.tolist() == coding.classes[p.argmax(axis=1)].tolist()
-        assert (found.labels != coding.decide(found.f)).any()  # the mean of f says otherwise
+def test_components_pair_kept_draws_with_draws_of_the_topics():
+    model = predictor()
+    found = model.predict(documents())
+    draws = found.predictive.draw_topics(0, 6)
+    possible = np.einsum("sck,rdk->srdc", model.eta, draws).reshape(-1, 12)
+    for _, f in components(found):
+        assert np.abs(possible - f.ravel()).max(axis=1).min() < 1e-6
 
 
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.999])
@@ -146,10 +125,10 @@ def test_units_of_the_user():
 
 
 def test_draws_of_topics_are_around_their_mean_and_the_priors_without_words():
-    model = predictor().with_options(restarts=400, passes=6)
+    model = predictor().with_options(restarts=100, passes=18)
     found = model.predict(documents())
     draws = found.predictive.draw_topics(0, 6)
-    assert draws.shape == (400, 6, 3)
+    assert draws.shape == (7 * 256, 6, 3)
     known = found.n_known > 0
     np.testing.assert_allclose(draws[:, known].mean(axis=0), found.zbar[known], atol=0.12)
     counts = draws[:, known] * found.n_known[known][:, None]
@@ -198,8 +177,7 @@ def test_probabilities_decide_and_say_what_they_are(cost, calibrated):
     model = predictor(Logistic(cost), coding=coding)
     found = model.predict(documents())
     assert found.calibrated is calibrated
-    draws = found.predictive.draw_topics(0, 6)
-    own = np.mean([expit(u @ eta.T) for eta in model.eta for u in draws], axis=0)
+    own = np.mean([expit(f) for _, f in components(found)], axis=0)
     expected = own / own.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(found.probabilities, expected, rtol=1e-8)
     assert found.labels.tolist() == ["xyz"[i] for i in expected.argmax(axis=1)]
@@ -238,13 +216,11 @@ class Counts(Loss):
 def test_counts():
     model = predictor(Counts(), coding=Coding(np.empty((0, 1)), "count", named("n")))
     found = model.predict(documents())
-    draws = found.predictive.draw_topics(0, 6)
-    each = [VARIANCE[s, 0] * np.exp(u @ model.eta[s].T) for s in range(3) for u in draws]
+    each = [bound.mean(f) for bound, f in components(found)]
     np.testing.assert_allclose(found.labels, np.mean(each, axis=0), rtol=1e-9)
     ends = found.interval(0.9)
     np.testing.assert_array_equal(ends, np.rint(ends))
-    draws = found.predictive.draw_topics(0, 1)[:, 0]
-    rates = [VARIANCE[s, 0] * np.exp(model.eta[s, 0] @ z) for s in range(3) for z in draws]
+    rates = [bound.mean(f)[0, 0] for bound, f in components(found)]
     for end, p in zip(ends[0, 0], (0.05, 0.95), strict=True):
         assert stats.poisson.cdf(end, rates).mean() >= p > stats.poisson.cdf(end - 1, rates).mean()
 
