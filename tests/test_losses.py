@@ -231,3 +231,10 @@ def test_labels_come_back_as_they_went_in(loss, labels):
         assert found.probabilities.shape == (40, 2)
         chosen = [labels[i] for i in found.probabilities.argmax(axis=1)]
         assert chosen == found.labels.tolist()
+
+
+def test_a_variance_that_cannot_be_sampled_is_refused():
+    loss = Gaussian()
+    parameters = loss.start(1)
+    with pytest.raises(ValueError, match=r"variance is above 1e\+30.*larger units or standardise=true"):
+        loss.update(parameters, np.array([[10.0], [10.0 * 1e40]]), np.random.default_rng(0))

@@ -58,6 +58,11 @@ class Gaussian(Loss):
 
     def update(self, parameters, total, rng):
         n, squares = total
+        if (squares > LARGEST * np.maximum(n, 1.0)).any():
+            raise ValueError(
+                f"gaussian: the responses' variance is above {LARGEST:g}, the most that can be sampled; "
+                "use larger units or standardise=true"
+            )
         with np.errstate(divide="ignore", over="ignore"):  # a gamma of a tiny shape can be 0
             drawn = (self.rate + 0.5 * squares) / rng.standard_gamma(self.shape + 0.5 * n)
         parameters["variance"][:] = np.clip(drawn, SMALLEST, LARGEST)
