@@ -222,7 +222,11 @@ def load(group: str, name: str):
 
 def plugin_of(group: str, value) -> Plugin | None:
     """The plugin whose class `value` is an instance of, or None; nothing is imported for it."""
-    kind = type(value)
+    return plugin_of_class(group, type(value))
+
+
+def plugin_of_class(group: str, kind: type) -> Plugin | None:
+    """The plugin that is a class, or None; nothing is imported for it."""
     found = sorted(plugins(group), key=lambda p: p.package != OWN)  # others may register our classes too
     for plugin in found:
         if plugin.target == f"{kind.__module__}:{kind.__qualname__}":

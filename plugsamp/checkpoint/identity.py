@@ -17,6 +17,7 @@ from importlib.metadata import version
 import numpy as np
 
 from plugsamp import registry
+from plugsamp.checkpoint import class_names
 from plugsamp.files.storage import StorageError
 from plugsamp.options import Configured, shown
 from plugsamp.system import dispatch
@@ -75,7 +76,7 @@ def plain(value):
     if isinstance(value, set | frozenset):
         return sorted((plain(v) for v in value), key=str)
     if isinstance(value, type):
-        return f"{value.__module__}.{value.__qualname__}"
+        return class_names.name_of(value)
     if dataclasses.is_dataclass(value):
         parts = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
         return {"class": plain(type(value)), **plain(parts)}
@@ -105,12 +106,13 @@ def differences(saved: Mapping, now: Mapping) -> list[str]:
 def _words(value) -> str:
     if isinstance(value, Mapping) and "class" in value:
         options = ", ".join(f"{k}={shown(v)}" for k, v in value.items() if k != "class")
-        return f"{value['class'].rpartition('.')[2]}({options})"
+        return f"{class_names.short(value['class'])}({options})"
     return shown(value)
 
 
 def check_same(saved: Mapping, now: Mapping, path) -> None:
     """Refuse a checkpoint of another run (StorageError)."""
+    saved = class_names.present(saved)
     found = differences(saved, json.loads(json.dumps(now)))
     if any(line.startswith("corpus was ") for line in found):
         raise StorageError(
@@ -154,7 +156,7 @@ def backend_record(chain) -> dict:
 
 def announce_backend(saved: Mapping, chain) -> None:
     """Warn where a chain goes on elsewhere and its draws depend on that (AD-LDA's on its workers)."""
-    now = json.loads(json.dumps(backend_record(chain)))
+    saved, now = class_names.present(saved), json.loads(json.dumps(backend_record(chain)))
     if saved.get("matters") != now["matters"]:
         log.warning(
             "the backend was %s (%s), and is %s (%s): draws depend on it with this kernel, so the run goes "

@@ -11,6 +11,7 @@ import json
 
 import numpy as np
 
+from plugsamp.checkpoint import class_names
 from plugsamp.checkpoint.identity import announce_backend, backend_record, plain
 from plugsamp.files.storage import StorageError
 
@@ -38,7 +39,7 @@ def kernel_again(content, kernel, model, corpus, n_outputs: int, parallel: bool)
     StorageError
         It stands for neither on this backend nor on any other: it did in another version.
     """
-    saved = content.get("kernel")  # checkpoints of older versions have none
+    saved = class_names.present(content.get("kernel"))  # checkpoints of older versions have none
     chosen = [kernel.chosen(model, corpus, n_outputs, where) for where in (parallel, not parallel)]
     if saved is None:
         return chosen[0]

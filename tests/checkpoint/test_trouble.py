@@ -125,7 +125,7 @@ def test_another_fit_is_refused_by_name(tmp_path):
         ({"seed": 1}, "seed was 0, and is 1"),
         ({"thin": 2}, "thin was 5, and is 2"),
         ({"burn_in": 1}, "burn_in was null, and is 1"),
-        ({"kernel": "dense"}, "kernel was LightPCLDA"),
+        ({"kernel": "dense"}, "kernel was light_pc"),
         ({"supervised": "two_step"}, "supervised was joint, and is two_step"),
         ({"init": "random"}, "start.method was auto, and is random"),
         ({"corpus": CORPUS.take(np.arange(80))}, "another corpus"),

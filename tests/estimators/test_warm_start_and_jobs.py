@@ -63,7 +63,7 @@ def test_without_a_number_as_seed_the_chain_keeps_its_own(documents):
     ("change", "says"),
     [
         ({"n_topics": 4}, "n_topics was 3, and is 4"),
-        ({"loss": "logistic"}, "loss was .*Hinge.*, and is .*Logistic"),
+        ({"loss": "logistic"}, "loss was .*hinge.*, and is .*logistic"),
         ({"random_state": 5}, "seed was 4, and is 5"),
         ({"X": slice(30)}, "another corpus"),
         ({"y": "z"}, "another corpus"),
