@@ -1,10 +1,10 @@
-"""What README shows runs, and its commands compose."""
+"""What README and the guide show runs, and their commands compose."""
 
 from __future__ import annotations
 
 import re
 import shlex
-from importlib import import_module
+from importlib import import_module, resources
 from pathlib import Path
 
 import pytest
@@ -15,8 +15,14 @@ from plugsamp.commands.hydra_app import compose
 from plugsamp.commands.settings import settings_of
 from plugsamp.model import Model
 
-README = (Path(__file__).resolve().parents[1] / "README.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", README, re.M | re.S)
+ROOT = Path(__file__).resolve().parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+#: The guide's pages whose Python blocks continue those of the page before.
+IN_TURN = ["python", "covariates", "kernels", "losses", "posterior", "runs", "parallel", "data"]
+PAGES = {page.stem: page for page in sorted((ROOT / "plugsamp" / "guide").glob("*.md"))}
+ORDER = [*IN_TURN, *sorted(set(PAGES) - set(IN_TURN))]
+TEXTS = [README, *(PAGES[name].read_text(encoding="utf-8") for name in ORDER)]
+BLOCKS = [block for text in TEXTS for block in re.findall(r"^```(\w*)\n(.*?)^```$", text, re.M | re.S)]
 LINES = [line for kind, text in BLOCKS if kind == "bash" for line in text.splitlines()]
 COMMANDS = [line for line in LINES if line.startswith("plugsamp fit")]
 #: Commands with a configuration of their own: module, and what the first lines of their tasks check.
@@ -43,7 +49,7 @@ def test_python_examples(tmp_path, monkeypatch, capsys):
     for kind, text in BLOCKS:
         if kind != "python":
             continue
-        exec(compile(text, "README.md", "exec"), names)
+        exec(compile(text, "guide", "exec"), names)
         for line in text.splitlines():
             shown = re.fullmatch(r"(\S.*?)\s+# -> (.*)", line)
             if shown:
@@ -83,19 +89,32 @@ def test_other_commands_compose(line):
 
 
 def test_folders_of_the_layout_are_there():
-    root = Path(__file__).resolve().parents[1]
     layout = README[README.index("## Layout") : README.index("## References")]
     for name in re.findall(r"^\| `([^`]+)`", layout, re.M):
-        assert (root / name).exists(), name
+        assert (ROOT / name).exists(), name
 
 
-def test_links_lead_somewhere():
-    root = Path(__file__).resolve().parents[1]
-    headings = {
-        re.sub(r"[^\w\- ]", "", h.lower()).replace(" ", "-") for h in re.findall(r"^## (.*)$", README, re.M)
+@pytest.mark.parametrize("page", [ROOT / "README.md", *PAGES.values()], ids=lambda page: page.stem)
+def test_links_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
+        path, _, fragment = target.partition("#")
+        there = (page.parent / path).resolve() if path else page
+        assert there.exists(), target
+        assert not fragment or fragment in headings(there), target
+
+
+def headings(page: Path) -> set[str]:
+    """Return the anchors of a page's headings, as code hosts make them."""
+    lines = re.findall(r"^##+ (.*)$", page.read_text(encoding="utf-8"), re.M)
+    return {re.sub(r"[^\w\- ]", "", line.lower()).replace(" ", "-") for line in lines}
+
+
+def test_readme_lists_every_page_of_the_guide():
+    assert set(re.findall(r"\]\(plugsamp/guide/(\w+)\.md\)", README)) == set(PAGES)
+
+
+def test_the_guide_is_installed():
+    installed = resources.files("plugsamp") / "guide"
+    assert {name.name for name in installed.iterdir() if name.name.endswith(".md")} == {
+        page.name for page in PAGES.values()
     }
-    for target in re.findall(r"\]\(([^)]+)\)", README):
-        if target.startswith("#"):
-            assert target[1:] in headings, target
-        else:
-            assert (root / target).exists(), target
