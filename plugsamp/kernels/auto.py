@@ -25,7 +25,7 @@ OUTPUTS = 5.0
 
 
 class Auto(Kernel):
-    """The quickest exact kernel for the model and the corpus, as measured (README, Kernels).
+    """The quickest exact kernel for the model and the corpus, as measured (guide, Kernels).
 
     Without responses SparseLDA; where the topics are a variable the dense kernel up to 80 of them, or 300 of
     a prior that needs all cells of them, and sparse PC-LDA beyond.

@@ -70,7 +70,7 @@ def claims_priors(rows):
         "slightly less accurate than MedLDA",
         f"{best:.3f}, MedLDA's loss {mean['MedLDA (hinge)']:.3f}",
         0 < mean["MedLDA (hinge)"] - best < 0.05,
-        "a label counts once beside the words, and the chain needs far more sweeps than were run (README)"
+        "a label counts once beside the words, and the chain needs far more sweeps than were run (results)"
         if mean["MedLDA (hinge)"] - best >= 0.05
         else "",
     )

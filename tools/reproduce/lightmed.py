@@ -95,7 +95,7 @@ def draw_by_topics(rows, figure, measure: str, by: str):
     figure.axes[0].legend()
 
 
-#: Behind a lower score of the composed sampler: README, "Which kernel", compares both by log joint.
+#: Behind a lower score of the composed sampler: the guide, "Which kernel", compares both by log joint.
 LESS_FAR = (
     "after as many sweeps a composed chain is less far on its way; its log joint is lower, also at the same "
     "CPU time (measured by kernel_choice.py)"
