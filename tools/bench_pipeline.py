@@ -33,9 +33,9 @@ def model_of(vocabulary, n_topics: int) -> Predictor:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("file")
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--topics", type=int, default=100)
+    parser.add_argument("file", help="corpus in JSON lines, with a field text")
+    parser.add_argument("--rounds", type=int, default=3, help="rounds, in turn; each counts by its least")
+    parser.add_argument("--topics", type=int, default=100, help="topics of the random model")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
     reader = JsonLines(path=given.file, response="none", split="none")

@@ -110,8 +110,8 @@ def put(*where, value):
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        (put("content", "passes", value=10**9), "passes=1000000000 times restarts=8 are over 1,000,000"),
-        (put("content", "restarts", value=10**9), "passes=3 times restarts=1000000000 are over"),
+        (put("content", "passes", value=10**9), "passes=1000000000 times restarts=16 are over 1,000,000"),
+        (put("content", "restarts", value=10**9), "passes=6 times restarts=1000000000 are over"),
         (put("arrays", "eta", "shape", value=[True, True, 2]), "the manifest says otherwise"),
         (
             put("content", "classes", value={"type": "str", "values": ["a"]}),
