@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from plugsamp.errors import InputError
+from plugsamp.losses.coding import code_classes
 from plugsamp.readers.csv import Table
 from plugsamp.readers.jsonl import JsonLines
 from plugsamp.readers.lines import Lines
@@ -115,7 +116,7 @@ WARNS = {
     "svm/qid.svm": ["qid"],
     "svm/duplicate_feature.svm": ["line 1, feature 2"],
     "text/zero_width.txt": ["invisible characters"],
-    "csv/label_forms.csv": ["01, 1, 1.0"],
+    "csv/label_forms.csv": ["'01', '1', '1.0'"],
     "npz/unsorted_duplicates.npz": ["row 0, column 0"],
     "npz/uint8_duplicates.npz": ["row 0, column"],
     "uci/docword.duplicate_pair.txt": ["line 5"],
@@ -137,6 +138,10 @@ def rows():
     return [pytest.param(row, id=f"{row['file']}-{row['options'] or 'default'}") for row in found]
 
 
+#: Files whose warning is about their labels, which a fit gives.
+LABELS_ALIKE = {"csv/label_forms.csv"}
+
+
 def read(row):
     reader = FORMATS[row["format"]]
     options = dict(PLAIN) if hasattr(reader, "lowercase") else {}
@@ -151,6 +156,8 @@ def read(row):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         corpus = reader(**options).read().train
+        if row["file"] in LABELS_ALIKE:  # labels are compared when a loss codes them
+            code_classes(corpus.responses, corpus.response_names)
     return corpus, [str(w.message) for w in caught]
 
 
