@@ -1,4 +1,4 @@
-"""A line for objects that hold arrays: what they are, not all of their numbers."""
+"""Text that fits a line: of objects that hold arrays, of words and labels as they come."""
 
 from __future__ import annotations
 
@@ -34,3 +34,13 @@ def value(one) -> str:
         return text
     size = f" of {len(one):,}" if isinstance(one, tuple | list | dict) else ""
     return f"<{type(one).__name__}{size}>"
+
+
+def one_line(text: str) -> str:
+    """A word or label with whatever would disturb a terminal written out."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(text))
+
+
+def clipped(text: str, width: int) -> str:
+    """A text of at most `width` characters; an ellipsis marks the end of one that was cut."""
+    return text if len(text) <= width else text[: max(width - 1, 0)] + "…"

@@ -9,12 +9,12 @@ from pathlib import Path
 
 from omegaconf import DictConfig
 
+from plugsamp.brief import clipped, one_line
 from plugsamp.commands import saved
 from plugsamp.commands.command import Command
 from plugsamp.commands.settings import settings_of
 from plugsamp.commands.targets import target
 from plugsamp.commands.wording import warnings_to
-from plugsamp.diagnostics.summary import clipped, one_line
 from plugsamp.files.whole import complete, write_json
 from plugsamp.fitting.runfolder import write_table
 from plugsamp.prediction.by_output import ByOutput, by_output

@@ -15,13 +15,14 @@ import numpy as np
 
 from plugsamp import exchange, report
 from plugsamp.backends.base import Backend
+from plugsamp.brief import one_line
 from plugsamp.checkpoint.generations import Generations
 from plugsamp.checkpoint.options import Checkpoints
 from plugsamp.checks import whole
 from plugsamp.commands import sweeping
 from plugsamp.diagnostics import sparsity, topic_table
 from plugsamp.diagnostics.agreement import agreement
-from plugsamp.diagnostics.summary import one_line, plain_table, rich_table, topics
+from plugsamp.diagnostics.summary import plain_table, rich_table, topics
 from plugsamp.errors import Interrupted, RunInterrupted
 from plugsamp.exchange import check_netcdf, write_netcdf
 from plugsamp.exchange.chains import shortened

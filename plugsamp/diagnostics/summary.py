@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from plugsamp.brief import clipped, one_line
 from plugsamp.posterior.rankings import DEFAULT, top_words, word_marginal
-from plugsamp.posterior.tables import clipped, one_line
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 
 from plugsamp.backends.failures import WorkerDied, ended
-from plugsamp.diagnostics.summary import one_line
+from plugsamp.brief import one_line
 from plugsamp.system.parents import Roll, at_work, end_with
 
 

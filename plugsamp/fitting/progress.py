@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 
-from plugsamp.diagnostics.summary import one_line
+from plugsamp.brief import one_line
 
 log = logging.getLogger(__name__)
 

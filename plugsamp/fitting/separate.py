@@ -11,13 +11,13 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from plugsamp.brief import one_line
 from plugsamp.checkpoint.lock import Lock
 from plugsamp.checkpoint.memory import Memory
 from plugsamp.checkpoint.options import Checkpoints
 from plugsamp.checkpoint.signals import Stop
 from plugsamp.corpus import Corpus
 from plugsamp.diagnostics import topic_table
-from plugsamp.diagnostics.summary import one_line
 from plugsamp.errors import ApproximationWarning, InputWarning
 from plugsamp.fitting.parallel import in_parallel
 from plugsamp.prediction.ensembles import CHAINS, Ensemble, Task, tasks

@@ -8,6 +8,7 @@ from html import escape
 
 import numpy as np
 
+from plugsamp.brief import clipped, one_line
 from plugsamp.files import csv_files
 from plugsamp.files.whole import complete
 
@@ -211,16 +212,6 @@ class Table:
             form = ".3f" if isinstance(value, float) and (value == 0 or 1e-3 <= abs(value) < 1e5) else ""
             form = form or (".3g" if isinstance(value, float) else "d")
         return format(value, form)
-
-
-def one_line(text: str) -> str:
-    """A word or label with whatever would disturb a terminal written out."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(text))
-
-
-def clipped(text: str, width: int) -> str:
-    """A text of at most `width` characters; an ellipsis marks the end of one that was cut."""
-    return text if len(text) <= width else text[: max(width - 1, 0)] + "…"
 
 
 def _plain(value):

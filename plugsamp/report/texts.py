@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from plugsamp.diagnostics.summary import clipped, one_line
+from plugsamp.brief import clipped, one_line
 
 
 def shown(text, width: int = 60) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from plugsamp.diagnostics.summary import clipped, one_line
+from plugsamp.brief import clipped, one_line
 from plugsamp.sweeps import metric as metrics_by_name
 from plugsamp.sweeps import status as statuses
 from plugsamp.sweeps.table import OF_ALL, SweepTable

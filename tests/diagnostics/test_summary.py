@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from plugsamp.diagnostics.summary import one_line, plain_table, rich_table, topics
+from plugsamp.brief import one_line
+from plugsamp.diagnostics.summary import plain_table, rich_table, topics
 from plugsamp.losses.coding import Coding
 
 PHI = np.array([[0.5, 0.3, 0.2], [0.1, 0.2, 0.7]])
