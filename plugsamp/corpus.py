@@ -157,6 +157,51 @@ class Corpus:
         return self
 
     @classmethod
+    def from_frame(cls, frame, text: str = "text", label=None, *, fields=(), vocabulary=None, **options):
+        """From a data frame of pandas, polars or pyarrow: one document a row, whose texts are counted here.
+
+        Row i is document i: no row is left out, and rows without a word are empty documents.
+
+        Parameters
+        ----------
+        frame : data frame, or mapping of str to sequence
+        text : str
+            The column with the documents: texts, lists of words (taken as they are), or mappings from word to
+            count.
+        label : str or list of str, optional
+            The column with the responses: labels (text, integers, booleans), real numbers, or lists of
+            labels. Or several columns: 0/1 indicators of labels, or real responses. None, NaN and NA are
+            missing.
+        fields : str or list of str
+            Columns to keep in `fields`, for covariates and effects.
+        vocabulary : sequence of str, optional
+            The words of a model or of another corpus, for new documents; other words are left out and counted
+            in `n_unknown`. By default the words of these documents, within the limits of `options`.
+        id, weight : str, optional
+            Columns with the ids (by default the index of the frame) and with the weights of the responses.
+        missing_as : list of str
+            Labels and values of fields that mean "missing", such as NA.
+        lowercase, pattern, stop_words, min_df, max_df, min_count, max_words : optional
+            How texts become words; see `plugsamp.readers.text.TextOptions`.
+
+        Raises
+        ------
+        InputError
+            Naming the column and the row.
+
+        Examples
+        --------
+        >>> import plugsamp as ps
+        >>> frame = {"body": ["moon and orbit", "bread, butter", None], "topic": ["space", "food", None]}
+        >>> corpus = ps.Corpus.from_frame(frame, text="body", label="topic", min_df=1)
+        >>> corpus.vocabulary, corpus.lengths.tolist()
+        (('bread', 'butter', 'moon', 'orbit'), [2, 2, 0])
+        """
+        from plugsamp.readers.frame import corpus_of_frame
+
+        return corpus_of_frame(frame, vocabulary, text=text, label=label, fields=fields, **options)
+
+    @classmethod
     def from_bag(
         cls,
         bag: Counted | Mapped,
@@ -244,6 +289,11 @@ class Corpus:
 
     def __repr__(self) -> str:
         return f"<Corpus of {self.n_documents} documents, {self.n_words} words, {self.n_tokens} tokens>"
+
+    def _repr_html_(self) -> str:
+        from plugsamp.posterior.overview import corpus_table
+
+        return corpus_table(self)._repr_html_()
 
     @property
     def fields(self) -> Mapping[str, np.ndarray]:

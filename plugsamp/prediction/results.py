@@ -53,6 +53,34 @@ class Prediction(Brief):
     coding: Coding = field(repr=False)
     predictive: Predictive | None = field(default=None, repr=False)
 
+    def to_frame(self, topics: bool = True):
+        """Return the predictions as a pandas.DataFrame, a row each document in their order.
+
+        Parameters
+        ----------
+        topics : bool
+            Whether there is a column for each topic's proportion.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The columns of predictions.csv: ``id``, ``predicted``, ``probability_CLASS``, ``score_OUTPUT``,
+            ``topic_K``, ``n_known``, ``n_unknown``.
+
+        Raises
+        ------
+        ImportError
+            pandas is not installed.
+        """
+        from plugsamp.posterior.overview import prediction_table
+
+        return prediction_table(self, topics).to_frame()
+
+    def _repr_html_(self) -> str:
+        from plugsamp.posterior.overview import short_prediction_table
+
+        return short_prediction_table(self)._repr_html_()
+
     def interval(self, level: float = 0.9) -> np.ndarray:
         """Equal-tailed predictive intervals of real responses, float64 (D, C, 2), in the user's units.
 

@@ -8,6 +8,7 @@ __getattr__, __dir__, __all__ = attach(
         "BagOfWords": "plugsamp.readers.uci",
         "Docstrings": "plugsamp.readers.docstrings",
         "Folder": "plugsamp.readers.folder",
+        "Frame": "plugsamp.readers.frame",
         "JsonLines": "plugsamp.readers.jsonl",
         "LdaC": "plugsamp.readers.ldac",
         "Lines": "plugsamp.readers.lines",
