@@ -85,14 +85,14 @@ class Recorder:
         return found
 
     def begin(self, identity: dict, sweeps: int) -> None:
-        """So many sweeps begin: from now on a signal waits for the end of one."""
+        """Sampling begins, with the start's sweeps: from now on a signal waits for the end of a sweep."""
         self.identity, self.sweeps = identity, sweeps
         self._last_time = time.monotonic()
         self._last_sweep = self.written or 0
-        self.stop.patient = True
+        self.stop.patient = (self.written or 0) < sweeps  # what follows the last sweep can be repeated
 
     def after(self, run) -> None:
-        """A sweep is done: write what is due, and end the run where that was asked for.
+        """Write what is due after a sweep of the run or of its start; end the run after a signal.
 
         Raises
         ------
@@ -105,14 +105,17 @@ class Recorder:
         if last:
             self.stop.patient = False  # what follows can be made again
         if stopped is not None:
-            if self.written == sweep:
+            if self.written == sweep and self._failure is None:
                 kept = f"the checkpoint in {self.options.folder} holds it all"
             else:
                 stands = (
                     "there is none" if self.written is None else f"the last, of sweep {self.written}, stands"
                 )
                 kept = f"the checkpoint could not be written ({self._failure}); {stands}"
-            raise Interrupted(f"interrupted after {sweep} of {self.sweeps} sweeps; {kept}", stopped, sweep)
+            done = f"{sweep} of {self.sweeps} sweeps"
+            if run.starting is not None:
+                done = f"sweep {run.starting.sweep} of the start"
+            raise Interrupted(f"interrupted after {done}; {kept}", stopped, sweep)
 
     def finish(self) -> None:
         """The fit is done: one checkpoint is enough, or none."""
@@ -127,7 +130,7 @@ class Recorder:
         return by_sweeps or (minutes is not None and time.monotonic() - self._last_time >= 60 * minutes)
 
     def _write(self, run) -> None:
-        if self.written == run.sweep:
+        if self.written == run.sweep and run.starting is None:
             return
         # a failure counts too: a disk that is full is not tried again at once
         self._last_time, self._last_sweep = time.monotonic(), run.sweep

@@ -20,13 +20,18 @@ def capture_chain(chain) -> tuple[dict[str, np.ndarray], dict]:
     """The arrays of a chain (its own, not copies) and what goes with them into the manifest."""
     state = chain.state
     arrays = {"z": state.z, "eta": state.eta, "alpha": state.alpha_prior, "beta": state.beta_prior}
-    content = {"sweep": chain.sweep, "backend": backend_record(chain), "kernel": plain(chain.kernel)}
+    content = {"sweep": chain.sweep, "backend": backend_record(chain), "kernel": kernel_record(chain)}
     for kind, values in _named(chain):
         content[kind] = sorted(values)
         arrays |= {f"{kind}{i}": np.asarray(values[name]) for i, name in enumerate(content[kind])}
     if state.masked:
         arrays["included"] = np.packbits(state.included())
     return arrays, content
+
+
+def kernel_record(chain):
+    """The kernel of a chain as `kernel_again` reads it."""
+    return plain(chain.kernel)
 
 
 def kernel_again(content, kernel, model, corpus, n_outputs: int, parallel: bool):

@@ -20,10 +20,10 @@ from plugsamp.corpus import Corpus
 from plugsamp.covariates.encoder import Encoder
 from plugsamp.covariates.options import Covariates
 from plugsamp.errors import InputWarning
-from plugsamp.fitting.running import Run
+from plugsamp.fitting.running import STARTING, Run, in_start
 from plugsamp.fitting.second_step import SecondStep
 from plugsamp.fitting.separate import SeparateFit, fit_separately
-from plugsamp.fitting.starts import Start, warm
+from plugsamp.fitting.starts import Start
 from plugsamp.fitting.two_step import check_second_step, without_responses
 from plugsamp.fitting.two_step import second_step as with_second_step
 from plugsamp.model import Model
@@ -258,20 +258,19 @@ def fit(
             kernel,
             backend=backend,
             seed=seed,
-            init=first if saved is None else saved[0]["z"],
+            init=first if saved is None or in_start(saved[1]) else saved[0]["z"],
             weight_update=weight_update,
             weight_passes=weight_passes,
             choose=None if saved is None else partial(kernel_again, saved[1]),
         )
         stack.callback(chain.close)  # worker processes, if any
         run = Run(chain, proportions=separate)
-        if saved is not None:
-            _take_up(run, saved, sweeps, kept, observers)
-        elif isinstance(init, Start):
-            run.started = warm(chain, init)
-            run.seconds = run.elapsed
         if recorder is not None:
             recorder.begin(identity, sweeps)
+        if saved is not None:
+            _take_up(run, saved, sweeps, kept, observers)
+        if isinstance(init, Start) and (saved is None or in_start(saved[1])):
+            run.start(init, recorder, saved)
         for _ in run.sweeps(sweeps, kept, observers):
             if recorder is not None:
                 recorder.after(run)
@@ -316,13 +315,17 @@ def _encoder(covariates, corpus: Corpus, model: Model) -> Encoder | None:
 
 def _take_up(run: Run, saved, sweeps: int, kept: frozenset[int], observers) -> None:
     """Put a new run where a checkpoint was, and tell the observers what has been traced."""
-    run.restore(*saved)
+    if not in_start(saved[1]):
+        run.restore(*saved)
     if run.sweep > sweeps:
         raise ValueError(
             f"the run has done {run.sweep} sweeps already; sweeps must be that or more, not {sweeps}"
         )
     run.take_up(kept)
-    log.info("the run goes on after sweep %d", run.sweep)
+    where = f"sweep {run.sweep}"
+    if in_start(saved[1]):
+        where = f"sweep {saved[1][STARTING]['sweep']} of its start"
+    log.info("the run goes on after %s", where)
     for observer in observers:
         resumed = getattr(observer, "resumed", None)
         if resumed is not None:

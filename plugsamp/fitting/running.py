@@ -10,10 +10,19 @@ from collections.abc import Callable, Iterable, Mapping
 from plugsamp.chain import Chain, NonFinite
 from plugsamp.checkpoint import snapshot
 from plugsamp.files.storage import StorageError
+from plugsamp.fitting.starts import Start, warm
 from plugsamp.fitting.two_step import Proportions
 from plugsamp.prediction.keeper import PosteriorKeeper
 
 log = logging.getLogger(__name__)
+
+#: What a checkpoint that was written in a collapsed start holds of the start's chain.
+STARTING = "start"
+
+
+def in_start(content: Mapping) -> bool:
+    """Whether a checkpoint with this content was written in a collapsed start, before the first sweep."""
+    return STARTING in content
 
 
 class Run:
@@ -34,6 +43,8 @@ class Run:
     seconds : float
         Of sampling.
     started : str
+    starting : Chain or None
+        The chain of the collapsed start while that runs.
     """
 
     def __init__(self, chain: Chain, proportions: bool = False):
@@ -44,6 +55,7 @@ class Run:
         self.kept: list[int] = []
         self.seconds = 0.0
         self.started = chain.started
+        self.starting: Chain | None = None
         self._begun = time.perf_counter()
 
     @property
@@ -54,6 +66,22 @@ class Run:
     def elapsed(self) -> float:
         """Seconds with everything, those before a checkpoint included."""
         return time.perf_counter() - self._begun
+
+    def start(self, start: Start, recorder=None, saved: tuple[dict, dict] | None = None) -> None:
+        """Start the chain as `start` says, with checkpoints; `saved` is one that was written in the start."""
+        if saved is not None:
+            arrays, content = saved
+            self._begun -= float(content["elapsed"])
+            saved = (arrays, content[STARTING])
+
+        def after(chain: Chain) -> None:
+            self.starting = chain
+            if recorder is not None:
+                recorder.after(self)
+
+        self.started = warm(self.chain, start, after, saved)
+        self.starting = None
+        self.seconds = self.elapsed
 
     def sweeps(self, last: int, wanted: frozenset[int], observers: Iterable[Callable[[Mapping], object]]):
         """Do the sweeps up to `last`; an iterator, a sweep a step."""
@@ -99,6 +127,10 @@ class Run:
 
     def capture(self) -> tuple[dict, dict]:
         """Arrays and content of a checkpoint."""
+        if self.starting is not None:
+            arrays, content = snapshot.capture_chain(self.starting)
+            kernel = snapshot.kernel_record(self.chain)
+            return arrays, {"sweep": 0, "kernel": kernel, "elapsed": self.elapsed, STARTING: content}
         arrays, content = snapshot.capture_chain(self.chain)
         parts = {
             "keeper": snapshot.capture_keeper(self.keeper),

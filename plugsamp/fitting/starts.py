@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from plugsamp.backends.base import Backend, Work
 from plugsamp.backends.serial import Serial
+from plugsamp.checkpoint.snapshot import restore_chain
 from plugsamp.checks import whole
 from plugsamp.errors import ApproximationWarning, InputWarning
 from plugsamp.random.draws import Purpose, stream_key
@@ -68,12 +70,22 @@ class _InGroups(Backend):
         return work
 
 
-def warm(chain, start: Start) -> str:
-    """Put a chain that stands at its first topics where `start` says, and say in words how it started.
+def warm(chain, start: Start, after: Callable | None = None, saved: tuple | None = None) -> str:
+    """Put a chain that stands at its first topics where `start` says, and return how it started, in words.
 
-    The sweeps are those of a chain of its own, with the same model (without words left out of topics) and
-    a seed made of the chain's; z and eta are taken over. Several groups make them approximate, which a start
-    may be.
+    The sweeps are those of a second chain, with the same model (without words left out of topics) and
+    a seed derived from the chain's; z and eta are copied. With several groups the start is approximate, which
+    does not affect the stationary distribution.
+
+    Parameters
+    ----------
+    chain : Chain
+    start : Start
+    after : callable, optional
+        Called with the second chain after each of its sweeps.
+    saved : (dict, dict), optional
+        Arrays and content of the second chain, as `plugsamp.checkpoint.snapshot.capture_chain` returned
+        them: the start goes on from there.
     """
     from plugsamp.chain import Chain
     from plugsamp.kernels.auto import Auto
@@ -98,7 +110,11 @@ def warm(chain, start: Start) -> str:
             weight_update=chain.phases.method, weight_passes=chain.phases.passes,
         )  # fmt: skip
     with first:
-        first.run(start.sweeps)
+        if saved is not None:
+            restore_chain(first, *saved)
+        for _ in first.sweeps(start.sweeps - first.sweep):
+            if after is not None:
+                after(first)
     if model.learn_alpha.method != "none" or model.learn_beta.method != "none":
         chain.state.set_priors(first.alpha, first.beta)
     chain.set_state(z=first.z, eta=first.eta)  # after the priors: it draws the topics

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import shutil
 import signal
@@ -10,12 +11,14 @@ import time
 import pytest
 
 from plugsamp.backends import Processes
+from plugsamp.chain import Chain
 from plugsamp.checkpoint.generations import Generations
 from plugsamp.checkpoint.options import Checkpoints
 from plugsamp.errors import Interrupted
 from plugsamp.files.storage import StorageError
 from plugsamp.fitting.fit import fit
 from plugsamp.fitting.second_step import SecondStep
+from plugsamp.fitting.starts import Start
 from plugsamp.kernels import Dense
 from plugsamp.model import Model
 from plugsamp.prediction.models import save_model
@@ -35,6 +38,45 @@ def test_a_fit_that_was_stopped_is_one_that_was_not(kind, stop, tmp_path):
     options = KINDS[kind]
     broken_off(tmp_path / "c", stop, **options)
     assert_same(run(tmp_path / "c", resume=True, **options), run(**options))
+
+
+STARTS = {
+    "supervised": {},
+    "horseshoe and learnt priors": KINDS["horseshoe and learnt priors"],
+    "spike and slab": KINDS["spike and slab"],
+    "two steps": KINDS["two steps"],
+    "a variance": KINDS["a variance"],
+    "no responses, groups": {"model": MODEL | {"loss": "none"}, "init": Start("collapsed", 5, groups=2)},
+    "a full kernel": {"kernel": "dense", "init": Start("collapsed", 5)},
+}
+
+
+@pytest.mark.parametrize("kind", STARTS)
+def test_a_fit_that_was_stopped_in_its_start_is_one_that_was_not(kind, tmp_path, monkeypatch):
+    options = STARTS[kind] | {"sweeps": 8}
+    whole = run(**options)
+    for sweep in (1, 3, 4, 5):  # one after the other, each goes on from the one before
+        said = rf"after sweep {sweep} of the start; the checkpoint .* holds it all"
+        with monkeypatch.context() as patch, pytest.raises(Interrupted, match=said):
+            interrupt_start(patch, sweep)
+            run(tmp_path / "c", resume=True, **options)
+        assert names(tmp_path / "c")[-1].endswith("-sweep-0")
+    assert_same(run(tmp_path / "c", resume=True, **options), whole)
+
+
+def interrupt_start(monkeypatch, sweep) -> None:
+    """Send SIGINT in a sweep of the collapsed start."""
+    draw = Chain._draw_weights
+
+    def counted(chain, number):
+        if number == sweep and Chain._draw_weights is counted and starting():
+            os.kill(os.getpid(), signal.SIGINT)
+        return draw(chain, number)
+
+    def starting():
+        return any(frame.function == "warm" for frame in inspect.stack(0))
+
+    monkeypatch.setattr(Chain, "_draw_weights", counted)
 
 
 def test_what_is_kept_of_checkpoints(tmp_path):
