@@ -122,15 +122,48 @@ def top_words(phi, n: int = 10, by: str = "probability", marginal=None, weight: 
     best = np.empty((len(phi), n), dtype=np.int64)
     if by == "relevance" and marginal is None:
         marginal = word_marginal(phi)
-    if by == "frex":  # exclusivity is relative to the other topics: all at once
-        scores = frex(phi, FREX_WEIGHT if weight is None else weight)
+    if by == "frex":
+        weight = FREX_WEIGHT if weight is None else weight
+        _check_weight("the weight of exclusivity", weight)
+        totals = np.asarray(phi, dtype=float).sum(axis=0)
     for k, row in enumerate(phi):
+        if by == "frex":
+            best[k] = _largest_frex(np.asarray(row, dtype=float), totals, n, weight)
+            continue
         if by == "relevance":
             row = relevance(row, marginal, LAMBDA if weight is None else weight)
-        elif by == "frex":
-            row = scores[k]
         best[k] = _largest(row, n)
     return best
+
+
+def _largest_frex(row, totals, n: int, weight: float) -> np.ndarray:
+    """Return the n first words of a topic by `frex`, without scoring all words.
+
+    Words are scored from the most frequent on, until no other word can be among the first: a word of
+    frequency rank f has at most the score that it would have with exclusivity rank 1.
+
+    Parameters
+    ----------
+    row, totals : float64 (V,)
+        phi of the topic, and summed over all topics.
+    """
+    size = len(row)
+    if not n:
+        return np.empty(0, dtype=np.int64)
+    exclusivity = np.divide(row, totals, out=np.zeros_like(row), where=totals > 0)
+    by_frequency, by_exclusivity = np.sort(row), np.sort(exclusivity)
+    m = min(max(64, 8 * n), size)
+    while True:
+        cutoff = by_frequency[size - m]
+        words = np.flatnonzero(row >= cutoff)
+        frequency_rank = np.searchsorted(by_frequency, row[words], side="right") / size
+        exclusivity_rank = np.searchsorted(by_exclusivity, exclusivity[words], side="right") / size
+        scores = 1.0 / (weight / exclusivity_rank + (1.0 - weight) / frequency_rank)
+        others = np.searchsorted(by_frequency, cutoff) / size  # the largest frequency rank among them
+        least = np.partition(scores, len(scores) - n)[len(scores) - n]
+        if others == 0 or least > 1.0 / (weight + (1.0 - weight) / others):
+            return words[_largest(scores, n)]
+        m = min(4 * m, size)
 
 
 def _largest(row, n: int) -> np.ndarray:

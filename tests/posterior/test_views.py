@@ -53,6 +53,17 @@ def test_relevance_is_its_formula():
     np.testing.assert_array_equal(top_words(PHI, 4, "relevance", marginal, 1.0), top_words(PHI, 4))
 
 
+@pytest.mark.parametrize("seed", range(40))
+def test_the_first_words_by_frex_are_those_of_all_scores(seed):
+    rng = np.random.default_rng(seed)
+    n_words, n = int(rng.integers(1, 400)), int(rng.integers(0, 30))
+    phi = rng.dirichlet(np.full(n_words, rng.choice([0.01, 0.1, 1.0])), int(rng.integers(1, 8)))
+    phi = np.round(phi, 3) if seed % 3 == 0 else phi.astype(np.float32)  # rounded: words of equal rank
+    weight = float(rng.choice([0.0, 0.2, 0.5, 0.9, 1.0]))
+    expected = np.argsort(-frex(phi, weight), axis=1, kind="stable")[:, : min(n, n_words)]
+    np.testing.assert_array_equal(top_words(phi, n, "frex", weight=weight), expected)
+
+
 def test_frex_is_a_harmonic_mean_of_ranks():
     found = frex(PHI, 0.5)
     # word 1 in topic 0: rank 3/4 by frequency (0.4), 3/4 by exclusivity (0.8)
