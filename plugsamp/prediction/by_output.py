@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn import metrics as sk
 
 from plugsamp.losses.coding import is_missing
 from plugsamp.prediction.metrics import errors
@@ -75,6 +74,8 @@ def by_output(prediction, responses) -> ByOutput | None:
 
 
 def _classes(prediction, responses) -> ByOutput:
+    from sklearn import metrics as sk  # here, as it takes a second to import
+
     known = ~is_missing(responses.astype(object))
     true = responses.astype(object)[known].tolist()
     place = {label: i for i, label in enumerate(prediction.coding.classes.tolist())}
@@ -98,6 +99,8 @@ def _classes(prediction, responses) -> ByOutput:
 
 
 def _labels(names, labels, true, known) -> ByOutput:
+    from sklearn import metrics as sk  # here, as it takes a second to import
+
     rows, confusion = [], []
     for c, name in enumerate(names):
         t, p = true[known[:, c], c].astype(int), labels[known[:, c], c].astype(int)

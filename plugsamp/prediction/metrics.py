@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-from sklearn import metrics as sk
 
 from plugsamp.checks import listed
 from plugsamp.lookalikes import advice, looks_missing, matched
@@ -89,6 +88,8 @@ def _counted(n_scored, n_missing) -> dict:
 
 
 def _classes(prediction, responses) -> dict:
+    from sklearn import metrics as sk  # here, as it takes a second to import
+
     missing = is_missing(responses.astype(object))
     true = responses.astype(object)[~missing].tolist()
     predicted = prediction.labels[~missing].tolist()
@@ -129,6 +130,8 @@ def _classes(prediction, responses) -> dict:
 
 
 def _labels(prediction, labels, true, missing) -> dict:
+    from sklearn import metrics as sk  # here, as it takes a second to import
+
     whole = ~missing.any(axis=1)
     counted = _counted((~missing).sum(), missing.sum())
     if missing.all():
@@ -171,6 +174,8 @@ def _real(prediction, labels, true, missing) -> dict:
 
 def errors(y, predicted) -> tuple[float | None, float | None, float | None]:
     """R², which needs responses that differ, root mean squared and mean absolute error."""
+    from sklearn import metrics as sk  # here, as it takes a second to import
+
     if not len(y):
         return None, None, None
     error = y - predicted

@@ -19,11 +19,9 @@ from plugsamp.readers.counting import WordCounter
 from plugsamp.readers.words import INVISIBLE, PATTERNS, finder, lower, prepared, stop_parts, undivided
 from plugsamp.sizes import share_of
 
-#: What lowercase letter tokens of clitics leave behind; the list of scikit-learn has "couldnt", not "couldn".
-CLITICS = frozenset(
-    {"ain", "aren", "couldn", "didn", "doesn", "don", "hadn", "hasn", "haven", "isn", "ll", "mustn", "needn"}
-    | {"re", "shan", "shouldn", "ve", "wasn", "weren", "won", "wouldn"}
-)
+#: A word a line: scikit-learn's English stop words, and what letter tokens of clitics leave behind (that list
+#: has "couldnt", not "couldn"). A copy, because importing scikit-learn takes a second.
+ENGLISH = Path(__file__).with_name("english.txt")
 
 
 @dataclass(kw_only=True)
@@ -91,9 +89,7 @@ class TextOptions:
         if self.stop_words == "none":
             return frozenset()
         if self.stop_words == "english":
-            from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
-
-            return stop_parts(ENGLISH_STOP_WORDS | CLITICS, self.pattern)[0]
+            return stop_parts(ENGLISH.read_text(encoding="utf-8").split(), self.pattern)[0]
         if not Path(self.stop_words).is_file():
             raise InputError(
                 f"stop_words must be english, none or a file, and there is no file {self.stop_words!r}"
