@@ -120,20 +120,14 @@ class TextOptions:
         X : CSR (D, V) of int64
         vocabulary : list of V words, sorted
         """
-        if kind == "counts":
-            from sklearn.feature_extraction import DictVectorizer  # here, as it takes a second to import
-
-            vectorizer = DictVectorizer(dtype=np.int64)
-            counts = vectorizer.fit_transform(map(_composed, contents))
-            return sp.csr_array(counts), list(vectorizer.get_feature_names_out())
         if kind == "text":
             self._warn_of_texts(contents)
         return self.counter(kind).extend(contents).counts()
 
     def counter(self, kind: str) -> WordCounter:
-        """Return what counts the words of documents that are texts or lists of tokens."""
-        if kind == "tokens":
-            return WordCounter(_tokens)
+        """Return what counts the words of documents of one kind."""
+        if kind != "text":
+            return WordCounter(_tokens if kind == "tokens" else _composed)
         stop_words, lowercase = self.stop_set(), self.lowercase
         find = finder(self.pattern)
         return WordCounter(
