@@ -1,4 +1,4 @@
-"""The Markov chain: one sweep reads like MODEL section 6."""
+"""The Markov chain: one sweep reads like model.md section 6."""
 
 from __future__ import annotations
 
@@ -532,7 +532,7 @@ class Chain:
         return self.phases.sampler.transition(document, i - int(self.state.offsets[document]))
 
     def log_joint(self) -> dict[str, float]:
-        """The log posterior up to a constant, in named parts (MODEL section 8)."""
+        """The log posterior up to a constant, in named parts (model.md section 8)."""
         from plugsamp import diagnostics
 
         self._settle()

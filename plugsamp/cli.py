@@ -21,6 +21,7 @@ COMMANDS = {
         "plugsamp.commands.export",
         "a run's chains for ArviZ (netCDF), or its model as one small file",
     ),
+    "guide": ("plugsamp.commands.guide", "read the guide in the terminal, or as one HTML file"),
     "plugins": (
         "plugsamp.commands.plugins",
         "list the installed losses, kernels, priors, readers, backends",

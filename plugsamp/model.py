@@ -20,7 +20,7 @@ from plugsamp.topics.concentration import Concentration
 
 @dataclass
 class Model:
-    """The posterior q(z, eta | w, y) of MODEL section 1, free of how and where it is sampled.
+    """The posterior q(z, eta | w, y) of model.md section 1, free of how and where it is sampled.
 
     Parameters
     ----------

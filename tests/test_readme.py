@@ -11,6 +11,7 @@ import pytest
 
 from plugsamp import hydra_source, registry
 from plugsamp.commands.fit import Settings
+from plugsamp.commands.guide import slug
 from plugsamp.commands.hydra_app import compose
 from plugsamp.commands.settings import settings_of
 from plugsamp.model import Model
@@ -106,7 +107,7 @@ def test_links_lead_somewhere(page):
 def headings(page: Path) -> set[str]:
     """Return the anchors of a page's headings, as code hosts make them."""
     lines = re.findall(r"^##+ (.*)$", page.read_text(encoding="utf-8"), re.M)
-    return {re.sub(r"[^\w\- ]", "", line.lower()).replace(" ", "-") for line in lines}
+    return set(map(slug, lines))
 
 
 def test_readme_lists_every_page_of_the_guide():

@@ -4,7 +4,7 @@ python tools/horseshoe_mixing.py [sweeps]
 
 Each sweep draws the weights jointly given the scales, then the scales given the weights:
 
-- slice: paper 004, a uniform variable beside each scale (MODEL section 4);
+- slice: Magnusson et al. 2020, a uniform variable beside each scale (model.md section 4);
 - auxiliary: an inverse gamma beside each scale (Makalic and Schmidt 2016);
 - direct: `plugsamp.priors.Horseshoe`, each scale from its own conditional by rejection;
 - collapsed: tau given the weights alone, by slice sampling of log tau, then lambda as in direct.

@@ -1,4 +1,4 @@
-"""What a chain's state and its draws say of themselves (MODEL section 8)."""
+"""What a chain's state and its draws say of themselves (model.md section 8)."""
 
 from plugsamp._lazy import attach
 

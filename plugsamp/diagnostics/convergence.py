@@ -35,7 +35,7 @@ class Mixing:
     ess : float
         Effective draws of its mean (bulk). This and the following are NaN of a constant (`constant`).
     inefficiency : float
-        L/ESS: draws that are worth one independent one (paper 001 section 4).
+        L/ESS: draws that are worth one independent one (Magnusson et al. 2018, section 4).
     r_hat : float
         Rank-normalised split R-hat.
     """

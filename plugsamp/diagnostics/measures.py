@@ -1,4 +1,4 @@
-"""What a chain's state says of itself: log joint, sparsity, coherence, top words (MODEL section 8)."""
+"""What a chain's state says of itself: log joint, sparsity, coherence, top words (model.md section 8)."""
 
 from __future__ import annotations
 

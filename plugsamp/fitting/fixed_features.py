@@ -1,7 +1,7 @@
 """Regression on fixed features: the second step of a two-step model.
 
 The features are topic proportions of documents whose topics were learnt without their responses, and
-covariates. Either the loss and the prior of the joint model are sampled on them (MODEL sections 2 and 4
+covariates. Either the loss and the prior of the joint model are sampled on them (model.md sections 2 and 4
 with u held fixed), or a linear model of scikit-learn is fitted.
 """
 

@@ -22,7 +22,7 @@ MAX_STEPS, MAX_PROPOSALS = _loop.LIMITS
 
 
 class ComposedMH(Kernel):
-    """A few Metropolis–Hastings steps a token, O(1) in K (paper 000 section 3.3).
+    """A few Metropolis–Hastings steps a token, O(1) in K (Zheng et al. 2015, section 3.3).
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """Composed Metropolis–Hastings: a few proposals a token, each accepted or refused on its own.
 
-The target of a token is π(k) = a_k · b_k · c_k · exp(s_dk), all without the token (MODEL section 3), and a
+The target of a token is π(k) = a_k · b_k · c_k · exp(s_dk), all without the token (model.md section 3), and a
 step from s to t with proposal mass q is accepted with probability min{1, π(t) q(s) / (π(s) q(t))}.
 
 Independence proposals do not depend on what was accepted before them, so all candidates of a token are

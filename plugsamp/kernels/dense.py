@@ -15,7 +15,9 @@ PAIR = 16
 
 
 class Dense(Kernel):
-    """Every token from its full conditional over all topics, O(K) a token (paper 000 eq. 15, 003 alg. 1).
+    """Every token from its full conditional over all topics, O(K) a token.
+
+    Zheng et al. (2015), eq. 15; Zhu et al. (2013), alg. 1.
 
     Vectorised over topics, and free of any loop over outputs once a document's rows are made; up to
     some hundred topics nothing mixes faster for its time.

@@ -1,6 +1,6 @@
 """Dense Gibbs: every token drawn from its full conditional over all topics.
 
-    p(z_di = k | rest)  ∝  (n_dk + α_k) · g_kw · exp(s_dk)        all without token i (MODEL section 3)
+    p(z_di = k | rest)  ∝  (n_dk + α_k) · g_kw · exp(s_dk)        all without token i (model.md section 3)
 
 The response factor is kept as S, the log-weights s_dk with *all* tokens of the document in place, and rows
 G_o[k] = Σ_c ω_dc η_oc η_kc / N_d², made once for each topic o that the document meets: taking a token of

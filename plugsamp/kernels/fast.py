@@ -18,7 +18,7 @@ BOUNDS = {"2-2-inf": 2, "3-3-3": 3}
 
 
 class FastLDA(Kernel):
-    """Every token from its full conditional after a look at few of its topics (paper 002 alg. 4.1).
+    """Every token from its full conditional after a look at few topics (Porteous et al. 2008, alg. 4.1).
 
     For models without responses, topics integrated out. `SparseLDA` is faster; this one is here for the
     paper's comparison.
@@ -71,7 +71,7 @@ class Visit:
 
     @property
     def tightness(self) -> np.ndarray:
-        """Z_l / Z, (L,) (paper 002 figure 10)."""
+        """Z_l / Z, (L,) (Porteous et al. 2008, figure 10)."""
         return self.bounds / self.bounds[-1]
 
     @property

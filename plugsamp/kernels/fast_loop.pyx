@@ -1,4 +1,4 @@
-"""FastLDA: a token drawn after a look at few of its topics (paper 002 alg. 4.1, MODEL section 3).
+"""FastLDA: a token drawn after a look at few of its topics (Porteous et al. 2008, alg. 4.1, model.md section 3).
 
     p(z_di = k | rest)  ∝  a_k b_k c_k,    a_k = n_dk + α_k,  b_k = n_kw + β_w,  c_k = 1 / (n_k + β̄)
 

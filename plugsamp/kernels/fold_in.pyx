@@ -1,4 +1,4 @@
-"""Topic proportions of new documents given fixed topics (MODEL section 7): Gibbs chains, one a lane."""
+"""Topic proportions of new documents given fixed topics (model.md section 7): Gibbs chains, one a lane."""
 
 from libc.math cimport sqrt
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t

@@ -14,7 +14,9 @@ _STALE = (
 
 
 class LightPCLDA(ComposedMH):
-    """Light PC-LDA (paper 001 section 3.3, alg. 3 and 4): word and doc proposals in turn, topics a variable.
+    """Light PC-LDA: word and doc proposals in turn, topics a variable.
+
+    Magnusson et al. (2018), section 3.3, alg. 3 and 4.
 
     Parameters
     ----------
@@ -29,7 +31,7 @@ class LightPCLDA(ComposedMH):
 
 
 class SparsePCLDA(ComposedMH):
-    """Sparse PC-LDA (paper 001 section 3.2, alg. 1 and 2): a draw in O(K_d), topics a variable.
+    """Sparse PC-LDA (Magnusson et al. 2018, section 3.2, alg. 1 and 2): a draw in O(K_d), topics a variable.
 
     Without responses every draw is accepted: Gibbs sampling. With responses it is a proposal, accepted by
     what they say of the two topics.
@@ -47,7 +49,9 @@ class SparsePCLDA(ComposedMH):
 
 
 class LightLDA(ComposedMH):
-    """LightLDA (Yuan et al. 2015; paper 000 eq. 12): word and doc proposals in turn, topics integrated out.
+    """LightLDA: word and doc proposals in turn, topics integrated out.
+
+    Yuan et al. (2015); Zheng et al. (2015), eq. 12.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ _loop = load("plugsamp.kernels.sparse_loop")
 
 
 class SparseLDA(Kernel):
-    """Every token from its full conditional, O(K_d + K_w) (Yao et al. 2009; paper 001 section 2).
+    """Every token from its full conditional, O(K_d + K_w) (Yao et al. 2009).
 
     For models without responses, topics integrated out; the fastest kernel for them from 20 topics
     to 1000, as measured. alpha and beta may be asymmetric at no cost.

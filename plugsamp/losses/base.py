@@ -12,7 +12,9 @@ from plugsamp.options import Configured
 
 
 class Loss(Configured, ABC):
-    """A loss as a scale mixture of Gaussians (MODEL: psi(y|f) = integral of exp(kappa f - omega f^2/2)).
+    """A loss as a scale mixture of Gaussians: psi(y|f) = integral of exp(kappa f - omega f^2/2).
+
+    See model.md section 2.
 
     A subclass is a loss plugin. Its constructor's parameters are its configuration: they must be
     plain numbers, strings or booleans with type annotations, and be kept as attributes of the same
@@ -32,7 +34,7 @@ class Loss(Configured, ABC):
     #: Whether psi is a real likelihood, so that `probabilities` or `cdf` can be relied on (False: scores of
     #: a pseudo-posterior). `log_psi` of real responses is then normalised over y: it measures predictions.
     calibrated: ClassVar[bool] = False
-    #: Whether an intercept is part of the default design (MODEL section 4).
+    #: Whether an intercept is part of the default design (model.md section 4).
     intercept: ClassVar[bool] = False
     #: Whether the model has no responses at all.
     unsupervised: ClassVar[bool] = False

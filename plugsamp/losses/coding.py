@@ -59,7 +59,7 @@ class Coding(Brief):
         return y if self.center is None else y * self.scale + self.center
 
     def decide(self, f: np.ndarray) -> np.ndarray:
-        """Labels from linear predictors (D, C): largest f, positive f, or f itself (MODEL section 2)."""
+        """Labels from linear predictors (D, C): largest f, positive f, or f itself (model.md section 2)."""
         if self.task == "binary":
             return self.classes[(f[:, 0] > 0).astype(int)]
         if self.task == "multiclass":

@@ -1,4 +1,4 @@
-"""Epsilon-insensitive loss: support vector regression on topics (paper 000 section 4.2)."""
+"""Epsilon-insensitive loss: support vector regression on topics (Zheng et al. 2015, section 4.2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hinge loss: Gibbs MedLDA and LightMedLDA (papers 000 and its references)."""
+"""Hinge loss: Gibbs MedLDA and LightMedLDA (Zhu et al. 2014; Zheng et al. 2015)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LARGEST = 1e30
 class Hinge(Loss):
     """psi(y|f) = exp(-2 cost max(0, margin - y f)), y in {-1, +1}.
 
-    Several classes are several outputs sharing the topics (multi-task, paper 000 section 4.1).
+    Several classes are several outputs sharing the topics (multi-task, Zheng et al. 2015, section 4.1).
 
     Parameters
     ----------

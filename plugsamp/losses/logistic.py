@@ -1,4 +1,4 @@
-"""Logistic loss, through Polya-gamma variables (paper 003; Polson, Scott and Windle 2013)."""
+"""Logistic loss, through Polya-gamma variables (Zhu et al. 2013; Polson, Scott and Windle 2013)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Logistic(Loss):
     ----------
     cost : float
         c, any real number above 0: how much the labels count against the words. 1 is the likelihood of
-        logistic regression; paper 003 uses 1 to 256.
+        logistic regression; Zhu et al. 2013 uses 1 to 256.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""Diagonal orthant probit: a probit an output, sharing the topics (paper 004)."""
+"""Diagonal orthant probit: a probit an output, sharing the topics (Magnusson et al. 2020)."""
 
 from __future__ import annotations
 

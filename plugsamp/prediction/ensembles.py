@@ -1,8 +1,8 @@
 """Several predictors as one: chains of the same model, or several classes as separate binary models.
 
 One class against the rest, or one against one, is the papers' other way to several classes beside the
-multi-task model (000 section 4.1): every task has topics, weights and a chain of its own, so tasks run in
-parallel and share nothing. Chains of the same model differ by their seeds alone.
+multi-task model (Zheng et al. 2015, section 4.1): every task has topics, weights and a chain of its own,
+so tasks run in parallel and share nothing. Chains of the same model differ by their seeds alone.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Topic proportions of new documents by Gibbs sampling with the topics held fixed (MODEL section 7)."""
+"""Topic proportions of new documents by Gibbs sampling with the topics held fixed (model.md section 7)."""
 
 from __future__ import annotations
 

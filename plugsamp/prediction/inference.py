@@ -1,4 +1,4 @@
-"""Prediction on new documents from kept draws of a chain (MODEL section 7)."""
+"""Prediction on new documents from kept draws of a chain (model.md section 7)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How well predictions fit the true responses (MODEL section 8)."""
+"""How well predictions fit the true responses (model.md section 8)."""
 
 from __future__ import annotations
 

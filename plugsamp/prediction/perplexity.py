@@ -1,4 +1,4 @@
-"""How probable a fitted model finds the words of held-out documents (MODEL section 8)."""
+"""How probable a fitted model finds the words of held-out documents (model.md section 8)."""
 
 from __future__ import annotations
 

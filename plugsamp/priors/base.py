@@ -11,7 +11,7 @@ from plugsamp.priors.columns import Columns
 
 
 class WeightPrior(Configured, ABC):
-    """eta_cj ~ N(0, 1/precision_cj) given the prior's own state (MODEL section 4).
+    """eta_cj ~ N(0, 1/precision_cj) given the prior's own state (model.md section 4).
 
     As with losses, the constructor's parameters are the configuration.
     """

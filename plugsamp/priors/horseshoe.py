@@ -18,13 +18,14 @@ SMALLEST_RATIO, LARGEST_RATIO = 1e-70, 1e70
 class Horseshoe(WeightPrior):
     """eta_cj ~ N(0, tau_c^2 lambda_cj^2), tau_c ~ C+(0, global_scale), lambda_cj ~ C+(0, 1).
 
-    Carvalho, Polson and Scott (2010); paper 004. One global scale an output. The intercept stands apart.
+    Carvalho, Polson and Scott (2010); Magnusson et al. (2020). One global scale an output. The intercept
+    stands apart.
 
     Parameters
     ----------
     global_scale : float
         Scale of the half-Cauchy prior of tau. About (signals expected) / (weights) where that is known
-        (Piironen and Vehtari 2017); 1, as in paper 004, leaves it to the data.
+        (Piironen and Vehtari 2017); 1, as in Magnusson et al. 2020, leaves it to the data.
     intercept_variance : float
         Of the weight of the intercept, which is not shrunk.
 
@@ -32,10 +33,11 @@ class Horseshoe(WeightPrior):
     -----
     With g = 1/lambda^2, p(g | eta, tau) is proportional to exp(-r g) / (1 + g), r = (eta/tau)^2 / 2, and
     with g = (global_scale/tau)^2, p(g | eta, lambda) to g^((p-1)/2) exp(-R g) / (1 + g). Both are drawn
-    directly, by rejection. Paper 004 updates them by slice sampling, and Makalic and Schmidt (2016) by an
-    auxiliary inverse gamma; each draws a variable more, and so moves less at a time: of 1,000 sweeps, the
-    lambda of weights that are no signals have some 60 effective draws by slices, 85 by auxiliaries and 220
-    directly. tau has 4 to 22 by any of the three, and 10 to 30 if drawn with lambda integrated out, at 1.4
+    directly, by rejection. Magnusson et al. (2020) update them by slice sampling, and Makalic and Schmidt
+    (2016) by an auxiliary inverse gamma. Each draws a variable more, and so moves less at a time: of 1,000
+    sweeps, the lambda of weights that are no signals have some 60 effective draws by slices, 85 by
+    auxiliaries and 220 directly. tau has 4 to 22 by any of the three, and 10 to 30 if drawn with lambda
+    integrated out, at 1.4
     to 3.3 times the price (`tools/horseshoe_mixing.py`): it moves slowly because the weights, drawn given
     tau, follow it.
 

@@ -17,7 +17,7 @@ class Normal(WeightPrior):
     Parameters
     ----------
     variance : float
-        Of the weights of topics; smaller keeps weights small (paper 000's nu is 1/variance).
+        Of the weights of topics; smaller keeps weights small (Zheng et al. (2015)'s nu is 1/variance).
     intercept_variance : float
         Of the weight of the intercept.
     covariate_variance : float, optional

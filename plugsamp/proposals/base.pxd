@@ -1,7 +1,7 @@
 """The contract of a compiled proposal: `cimport` this to write one.
 
 A proposal is an independence proposal for the topic of a token. It must be a function of things that
-stay fixed while the tokens of a part of a document are updated (MODEL section 3): Φ, η, κ, ω, the words,
+stay fixed while the tokens of a part of a document are updated (model.md section 3): Φ, η, κ, ω, the words,
 the topics of tokens outside the part; never the part's own topics, except at the moment of use: by copying
 one, or in an `immediate` proposal by counts without the token at hand.
 """

@@ -1,4 +1,4 @@
-"""The doc proposal: the topic of another token of the document (MODEL section 3)."""
+"""The doc proposal: the topic of another token of the document (model.md section 3)."""
 from libc.stdint cimport int32_t, uint16_t, uint32_t
 from libc.stdlib cimport free, malloc
 

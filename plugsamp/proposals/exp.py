@@ -1,4 +1,4 @@
-"""The exp proposal (MODEL section 3)."""
+"""The exp proposal (model.md section 3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Topics by document and word together (paper 001 section 3.2; MODEL section 3)."""
+"""Topics by document and word together (Magnusson et al. 2018, section 3.2; model.md section 3)."""
 
 from __future__ import annotations
 

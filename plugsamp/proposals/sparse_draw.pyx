@@ -14,7 +14,7 @@ cdef class SparseProposal(Proposal):
 
     g_kw is phi_kw, or (n_kw + beta_w)/(n_k + beta_sum). The first part is summed over the topics that the
     document has, anew for each token, and so is the draw: at the moment of use. With the rest alpha_k phi_kw
-    this is the full conditional of a model without responses (paper 001, alg. 1 and 2).
+    this is the full conditional of a model without responses (Magnusson et al. 2018, alg. 1 and 2).
 
     Parameters
     ----------

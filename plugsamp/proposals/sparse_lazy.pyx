@@ -1,4 +1,4 @@
-"""The sparse proposal where the topics are lazy (`plugsamp.topics.lazy`): paper 001 alg. 1 and 2 in bits.
+"""The sparse proposal where the topics are lazy (`plugsamp.topics.lazy`): Magnusson et al. 2018, alg. 1 and 2 in bits.
 
 Which topics a document has and which cells a word keeps are sets of bits, and what both hold is all that has
 to be weighed. Cells that are not kept are at most tau times the topic's factor: that bound is drawn from in

@@ -1,6 +1,6 @@
 """Tables that know the state they are about to change, as AliasLDA and LightLDA were published.
 
-Not registered: a proposal may not be made of them without a bias (MODEL section 3). They are for comparison,
+Not registered: a proposal may not be made of them without a bias (model.md section 3). For comparison,
 behind ``stale=True`` of the two kernels.
 """
 

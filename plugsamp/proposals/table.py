@@ -1,4 +1,4 @@
-"""Table proposals: topics by tables of masses that a plugin makes in NumPy (MODEL section 3)."""
+"""Table proposals: topics by tables of masses that a plugin makes in NumPy (model.md section 3)."""
 
 from __future__ import annotations
 

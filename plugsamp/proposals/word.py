@@ -1,4 +1,4 @@
-"""The word proposal, in the form that suits the collapse (MODEL section 3)."""
+"""The word proposal, in the form that suits the collapse (model.md section 3)."""
 
 from __future__ import annotations
 

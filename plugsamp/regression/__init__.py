@@ -1,1 +1,1 @@
-"""Responses, and the weights of topics for them (MODEL section 4)."""
+"""Responses, and the weights of topics for them (model.md section 4)."""

@@ -210,7 +210,7 @@ def coordinate(const int64_t[::1] column_ptr, const int32_t[::1] column_document
                const double[::1] column_values, const double[:, ::1] dense,
                const double[:, ::1] omega, double[:, ::1] residual, const double[:, ::1] prior,
                const double[:, ::1] noise, double[:, ::1] curvature, bint known, double[:, ::1] weights):
-    """A Gibbs pass over the coordinates of the weights of 8 outputs (paper 000, section 3.4).
+    """A Gibbs pass over the coordinates of the weights of 8 outputs (Zheng et al. 2015, section 3.4).
 
     ``residual`` (D, 8) is kappa - omega f and follows the weights (J, 8); ``prior`` (J, 8) holds prior
     precisions, ``noise`` (J, 8) standard normals, ``curvature`` (J, 8) sum_d omega_d u_dj^2, which no

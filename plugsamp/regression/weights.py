@@ -1,4 +1,4 @@
-"""Drawing the weights eta given (kappa, omega): MODEL section 4.
+"""Drawing the weights eta given (kappa, omega): model.md section 4.
 
 Given the augmentation, output c is a Gaussian regression on u_d = (zbar_d, x_d) with precision
 Lambda_c = Lambda0_c + sum_d omega_dc u_d u_d^T and linear term b_c = sum_d kappa_dc u_d.
@@ -104,7 +104,7 @@ def update_outputs(
         Key of the streams.
     method : {"auto", "block", "mixed", "coordinate"}
         A joint draw of all weights by Cholesky; a joint draw of all but the sparse covariates' weights,
-        and Gibbs passes over those one by one; or such passes over all (paper 000, section 3.4).
+        and Gibbs passes over those one by one; or such passes over all (Zheng et al. 2015, section 3.4).
     passes : int
         Passes over single weights.
     grams : tuple of arrays, optional

@@ -1,1 +1,1 @@
-"""The parts of a sweep (MODEL section 6)."""
+"""The parts of a sweep (model.md section 6)."""

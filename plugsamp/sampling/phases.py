@@ -163,7 +163,7 @@ class Phases:
         self.sampler.refresh_words(*self._words(block))
 
     def documents(self, sweep: int, block: int) -> BlockReport:
-        """Augmentation, then topics of a block of documents (MODEL section 6)."""
+        """Augmentation, then topics of a block of documents (model.md section 6)."""
         self._refresh(sweep)
         self.augment(sweep, block)
         first, last = self._documents(block)

@@ -14,7 +14,7 @@ def token_log_conditional(case: Case, i: int, z, kappa=None, omega=None, eta=Non
     """log p(z_i = k | everything else), normalised.
 
     The response enters as the log of exp(kappa f - omega f^2/2) at the f that z_i = k gives, with f
-    summed anew for each k: none of the algebra of MODEL section 3 that the kernels use.
+    summed anew for each k: none of the algebra of model.md section 3 that the kernels use.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def check_token(chain, case: Case, i: int, *, collapsed: bool, blind: bool = Fal
     blind : bool
         Also put the token in each topic in turn and build T anew. T is a function of everything
         *else*, so it may not change; a proposal table that looks at the token's own assignment
-        changes it, although pi T = pi holds for each such table alone (MODEL section 3). Leaves the
+        changes it, although pi T = pi holds for each such table alone (model.md section 3). Leaves the
         chain's z as it was.
     """
     z = np.array(chain.z, dtype=int)

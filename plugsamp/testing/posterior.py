@@ -45,7 +45,7 @@ def weight_grid(n: int, points: int | None = None) -> tuple[np.ndarray, np.ndarr
 
 
 class Enumeration:
-    """The posterior of MODEL section 1 for a `Case`.
+    """The posterior of model.md section 1 for a `Case`.
 
     Parameters
     ----------

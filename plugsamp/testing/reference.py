@@ -13,7 +13,7 @@ import numpy as np
 from plugsamp.losses.coding import filled
 from plugsamp.testing.cases import Case
 
-#: Name -> the mistake, each one published or easily made (MODEL sections 3 and 9).
+#: Name -> the mistake, each one published or easily made (model.md sections 3 and 9).
 MUTANTS = {
     "doc-counts-with-token": "the doc proposal's ratio uses n_dk with the token itself",
     "word-counts-with-token": "the word factor of the target uses n_kw and n_k with the token itself",
@@ -25,7 +25,7 @@ MUTANTS = {
 
 
 class ReferenceSampler:
-    """The sweep of MODEL section 6 for tiny corpora.
+    """The sweep of model.md section 6 for tiny corpora.
 
     Parameters
     ----------
@@ -248,7 +248,7 @@ class ReferenceSampler:
 
     @staticmethod
     def _copy(random, among, z, prior, prior_sum):
-        """The topic of a uniformly chosen token of `among`, or a draw from the prior (MODEL section 3)."""
+        """The topic of a uniformly chosen token of `among`, or a draw from the prior (model.md section 3)."""
         n = len(among)
         if random() * (n + prior_sum) < n:
             return z[among[int(random() * n)]]
@@ -289,7 +289,7 @@ def _categorical(p, u):
 def fast_topic(a, b, c, c_norm, u) -> int:
     """FastLDA's draw from p proportional to a b c with bounds (2, 2, inf), for one uniform u.
 
-    The algorithm of MODEL section 3 (paper 002 section 4).
+    The algorithm of model.md section 3 (Porteous et al. 2008, section 4).
 
     Topics are visited in descending a; `c_norm` should be at least every c.
     """

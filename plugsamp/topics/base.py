@@ -1,4 +1,4 @@
-"""The contract of a topic prior: what is believed of the topics' words before the data (MODEL section 5)."""
+"""The contract of a topic prior: a prior of the topics' words (model.md section 5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Draws of the topics Φ, one Dirichlet a topic (MODEL section 5), in word-major order.
+"""Draws of the topics Φ, one Dirichlet a topic (model.md section 5), in word-major order.
 
 Nearly all cells have no tokens and shape β_w < 1: their gamma draws take the algorithm GS of Ahrens and
 Dieter (1974), vectorised (`gamma.h`); a draw below 1e-30, where float32 loses its digits, is set to 1e-30 (at β = .01

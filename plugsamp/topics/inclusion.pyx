@@ -1,4 +1,4 @@
-"""Which words are in a topic under spike and slab, one after the other given the rest (MODEL section 5)."""
+"""Which words are in a topic under spike and slab, one after the other given the rest (model.md section 5)."""
 from libc.math cimport exp, lgamma, log
 from libc.stdint cimport int32_t, uint8_t
 from libc.stdlib cimport free, malloc

@@ -12,7 +12,7 @@ from plugsamp.topics.base import TopicPrior
 class SpikeSlab(TopicPrior):
     """I_kw ~ Bernoulli(probability), at least one in a topic; phi_k over {I_kw = 1} ~ Dir(beta), 0 elsewhere.
 
-    Paper 001 appendix B (MODEL section 5). Needs a partially collapsed kernel.
+    Magnusson et al. 2018, appendix B (model.md section 5). Needs a partially collapsed kernel.
 
     Parameters
     ----------

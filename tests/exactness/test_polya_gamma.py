@@ -63,7 +63,7 @@ def draw(c, z, n, seed=0):
 
 
 def test_the_oracle_knows_a_closed_form():
-    """PG(1, 0) is the first exit time of paper 003's series: its density is an alternating sum."""
+    """PG(1, 0) is the first exit time of Zhu et al. (2013)'s series: its density is an alternating sum."""
     x, cdf = exact_cdf(1.0, 0.0)
     k = np.arange(60)[:, None]
     rate = 0.5 * ((2 * k + 1) * np.pi) ** 2

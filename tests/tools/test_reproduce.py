@@ -42,7 +42,10 @@ def test_a_study_runs(name, tmp_path):
 def test_claims_are_printed_from_what_runs_have_left(tmp_path, capsys):
     assert main(["logistic_parts", "pclda_priors", "--smoke", "--out", str(tmp_path)]) == 0
     drawn = (tmp_path / "pclda_priors.md").read_text()
-    assert drawn.startswith("**A SMOKE RUN: simulated documents, tiny sizes.") and "001 fig. 4.1" in drawn
+    assert (
+        drawn.startswith("**A SMOKE RUN: simulated documents, tiny sizes.")
+        and "Magnusson et al. 2018, fig. 4.1" in drawn
+    )
     assert f"--claims --out {tmp_path}" in capsys.readouterr().out
     with open(tmp_path / "pclda_priors.csv", newline="") as file:
         rows = list(csv.DictReader(file))
@@ -71,7 +74,9 @@ def test_claims_are_printed_from_what_runs_have_left(tmp_path, capsys):
     assert "alpha 0.1, beta 0.01: 1.50" in (tmp_path / "pclda_priors.md").read_text()
     assert main(["--claims", "--out", str(tmp_path)]) == 0
     said = capsys.readouterr().out
-    assert said.startswith("**A SMOKE RUN") and said.count("SMOKE") == 1 and "003 table 1" in said
+    assert (
+        said.startswith("**A SMOKE RUN") and said.count("SMOKE") == 1 and "Zhu et al. 2013, table 1" in said
+    )
     (tmp_path / "pclda_priors.json").unlink()  # of a run before there were such
     assert main(["--claims", "--out", str(tmp_path)]) == 0
     assert "(logistic_parts)\n" in capsys.readouterr().out
@@ -94,7 +99,7 @@ def test_claims_of_a_smoke_run_are_found(tmp_path, capsys, monkeypatch):
 
 def test_whoever_differs_has_a_reason_or_says_that_there_is_none():
     def claim(agrees, because=""):
-        return Claim("000 fig. 8", "", "", agrees, because).verdict
+        return Claim("Zheng et al. 2015, fig. 8", "", "", agrees, because).verdict
 
     assert (claim(True, "x"), claim(None, "x"), claim(False, "x")) == ("agrees", "open: x", "differs: x")
     assert claim(False) == "differs: why was not found out"

@@ -1,4 +1,4 @@
-"""Paper 000, figures 6 to 8: proposals and how they are composed, numbers of steps and of passes."""
+"""Zheng et al. 2015, figures 6 to 8: proposals and how they are composed, numbers of steps and of passes."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def claims_proposals(rows):
 
     better = [m - c for m, c in zip(of["mixture"], of["cycle"], strict=True)]
     yield Claim(
-        "000 fig. 6",
+        "Zheng et al. 2015, fig. 6",
         "a mixture of the three proposals is best at every K, substantially better than a cycle",
         shown("mixture", "cycle"),
         min(better) > 0 and max(better) > 0.02,
@@ -72,13 +72,13 @@ def claims_proposals(rows):
     large = topics[-1]
     alone = {p: value(rows, "accuracy", topics=large, proposals=f"{p} alone") for p in THREE}
     yield Claim(
-        "000 fig. 6",
+        "Zheng et al. 2015, fig. 6",
         "alone, doc is better than word, and exp is worst",
         shown("doc alone", "word alone", "exp alone"),
         alone["doc"] > alone["word"] > alone["exp"],
     )
     yield Claim(
-        "000 fig. 6",
+        "Zheng et al. 2015, fig. 6",
         "exp alone and doc alone take substantially less time",
         ", ".join(f"{label} {s / seconds['mixture']:.2f}" for label, s in seconds.items())
         + " of the mixture's",
@@ -122,14 +122,14 @@ def claims_steps(rows):
     most, fewest = max(accuracy), min(accuracy)
     shown = ", ".join(f"{n}: {accuracy[n]:.3f} in {seconds[n] / seconds[six]:.2f}" for n in accuracy)
     yield Claim(
-        "000 fig. 7",
+        "Zheng et al. 2015, fig. 7",
         "more steps a token bring accuracy and cost time",
         f"{shown} (steps: accuracy in times the time of {six})",
         accuracy[fewest] < accuracy[six] and seconds[fewest] < seconds[most],
     )
     best = max(accuracy, key=accuracy.get)
     yield Claim(
-        "000 fig. 7",
+        "Zheng et al. 2015, fig. 7",
         "six are the best trade",
         f"{best}: {accuracy[best] - accuracy[six]:.3f} more, {seconds[best] / seconds[six]:.2f} of the time",
         accuracy[best] - accuracy[six] < 0.01,
@@ -154,14 +154,14 @@ def _why_passes_differ(rows) -> str:
 def claims_passes(rows):
     accuracy, seconds = ([row[y] for row in rows] for y in ("accuracy", "cpu_seconds"))
     yield Claim(
-        "000 fig. 8",
+        "Zheng et al. 2015, fig. 8",
         "accuracy hardly depends on the number of passes; one or two suffice",
         ", ".join(f"{row['passes']}: {row['accuracy']:.3f}" for row in rows),
         max(accuracy) - min(accuracy[:2]) < 0.03,
         _why_passes_differ(rows),
     )
     yield Claim(
-        "000 fig. 8",
+        "Zheng et al. 2015, fig. 8",
         "more passes clearly take more time",
         f"{rows[-1]['passes']} take {seconds[-1] / seconds[0]:.2f} times the time of one",
         seconds[-1] > 1.1 * seconds[0],
@@ -171,11 +171,16 @@ def claims_passes(rows):
 
 STUDIES = (
     Study(
-        "lightmed_proposals", "000 figure 6: proposals alone, in a cycle, in a mixture", proposals,
+        "lightmed_proposals", "Zheng et al. 2015, figure 6: proposals alone, in a cycle, in a mixture",
+        proposals,
         draw_proposals, claims_proposals,
     ),
-    Study("lightmed_steps", "000 figure 7: number of steps", steps, _draw_by("steps"), claims_steps),
     Study(
-        "lightmed_passes", "000 figure 8: passes over the weights", passes, _draw_by("passes"), claims_passes
+        "lightmed_steps", "Zheng et al. 2015, figure 7: number of steps",
+        steps, _draw_by("steps"), claims_steps,
+    ),
+    Study(
+        "lightmed_passes", "Zheng et al. 2015, figure 8: passes over the weights",
+        passes, _draw_by("passes"), claims_passes
     ),
 )  # fmt: skip

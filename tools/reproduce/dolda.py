@@ -1,4 +1,4 @@
-"""Paper 004, figures 2, 7, 8 and 9: accuracy by prior and way of learning, topics, scaling."""
+"""Magnusson et al. 2020, figures 2, 7, 8 and 9: accuracy by prior and way of learning, topics, scaling."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def claims_priors(rows):
     joint = {p: mean[f"{p}, joint"] for p in PRIORS}
     two = {p: mean[f"{p}, two step"] for p in PRIORS}
     yield Claim(
-        "004 fig. 2",
+        "Magnusson et al. 2020, fig. 2",
         "20 newsgroups: learning jointly is a few points above two steps, with either prior",
         "; ".join(f"{p}: {joint[p]:.3f} joint, {two[p]:.3f} in two steps" for p in PRIORS)
         + " (means over K)",
@@ -66,7 +66,7 @@ def claims_priors(rows):
     )
     best = max(joint.values())
     yield Claim(
-        "004 fig. 2",
+        "Magnusson et al. 2020, fig. 2",
         "slightly less accurate than MedLDA",
         f"{best:.3f}, MedLDA's loss {mean['MedLDA (hinge)']:.3f}",
         0 < mean["MedLDA (hinge)"] - best < 0.05,
@@ -110,7 +110,7 @@ def claims_topics(rows):
             np.subtract(*np.percentile(ys, (75, 25))) for _, ys in series(rows, "topic", y, "model").values()
         ]
         yield Claim(
-            "004 fig. 7",
+            "Magnusson et al. 2020, fig. 7",
             f"{y.replace('_', ' ')} of topics hardly differs between priors, nor with and without labels",
             "medians: "
             + ", ".join(f"{k} {m:.2f}" for k, m in median.items())
@@ -125,7 +125,7 @@ def claims_topics(rows):
             for y in ("coherence", "document_entropy")
         }
     yield Claim(
-        "004 fig. 8",
+        "Magnusson et al. 2020, fig. 8",
         "20 newsgroups: coherence rises a little with the supervised effect",
         "rank correlations: " + ", ".join(f"{p} {found[p]['coherence']:.2f}" for p in PRIORS),
         all(found[p]["coherence"] > 0 for p in PRIORS),
@@ -133,7 +133,7 @@ def claims_topics(rows):
     )
     effects = {p: float(np.median([r["supervised_effect"] for r in pick(rows, model=p)])) for p in PRIORS}
     yield Claim(
-        "004 fig. 8",
+        "Magnusson et al. 2020, fig. 8",
         "with the horseshoe supervised effects are smaller",
         ", ".join(f"{p} {e:.1f}" for p, e in effects.items()) + " (medians)",
         effects["horseshoe"] < effects["normal"],
@@ -178,12 +178,12 @@ def claims_scaling(rows):
         growth[what] = (xs[-1] / xs[0], ys[-1] / ys[0])
     more, longer = growth["documents"]
     yield Claim(
-        "004 fig. 9", "time is about linear in the size of the corpus",
+        "Magnusson et al. 2020, fig. 9", "time is about linear in the size of the corpus",
         f"{more:g} times the documents take {longer:.2f} times as long", 0.7 * more < longer < 1.3 * more,
     )  # fmt: skip
     more, longer = growth["classes"]
     yield Claim(
-        "004 fig. 9",
+        "Magnusson et al. 2020, fig. 9",
         "the number of classes, 31 or 240, matters far less than that of documents",
         f"{more:g} times the classes take {longer:.2f} times as long, at K = {rows[0]['topics']}",
         longer < 0.25 * more,
@@ -192,15 +192,19 @@ def claims_scaling(rows):
 
 STUDIES = (
     Study(
-        "dolda_accuracy", "004 figure 2: 20 newsgroups, priors, joint and two-step", priors, draw_priors,
+        "dolda_accuracy", "Magnusson et al. 2020, figure 2: 20 newsgroups, priors, joint and two-step",
+        priors, draw_priors,
         claims_priors,
     ),
     Study(
-        "dolda_topics", "004 figures 7 and 8: coherence and entropy, also by supervised effect", topics,
+        "dolda_topics",
+        "Magnusson et al. 2020, figures 7 and 8: coherence and entropy, also by supervised effect",
+        topics,
         draw_topics, claims_topics, (15.0, 4.0),
     ),
     Study(
-        "dolda_scaling", "004 figure 9: time against documents, topics and classes", scaling, draw_scaling,
+        "dolda_scaling", "Magnusson et al. 2020, figure 9: time against documents, topics and classes",
+        scaling, draw_scaling,
         claims_scaling,
     ),
 )  # fmt: skip

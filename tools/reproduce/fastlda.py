@@ -1,4 +1,4 @@
-"""Paper 002: how many topics FastLDA looks at, how tight its bounds are, what that gains."""
+"""Porteous et al. 2008: how many topics FastLDA looks at, how tight its bounds are, what that gains."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def claims_speed(rows):
         by_k = {row["topics"]: row["speed_up"] for row in pick(usual, corpus=name)}
         few, many = min(by_k), max(by_k)
         yield Claim(
-            "002 fig. 5 to 7",
+            "Porteous et al. 2008, fig. 5 to 7",
             "FastLDA is 3 to 8 times as fast as standard Gibbs sampling, the more the more topics",
             f"{name}: {by_k[few]:.2f} times at K = {few}, {by_k[many]:.2f} at K = {many}",
             by_k[many] > 3 and by_k[many] > by_k[few],
@@ -130,7 +130,7 @@ def claims_speed(rows):
         for r in usual
     ]
     yield Claim(
-        "002 sec. 6.4",
+        "Porteous et al. 2008, sec. 6.4",
         "the bound (3, 3, 3) is slower than (2, 2, inf)",
         f"in {sum(slower)} of {len(slower)} cells",
         all(slower),
@@ -140,7 +140,7 @@ def claims_speed(rows):
         np.ptp([row["log_joint"] for row in pick(rows, corpus=c, topics=k)]) for c, k in cells
     ]  # log joint a token of all kernels from the same topics
     yield Claim(
-        "002 sec. 6",
+        "Porteous et al. 2008, sec. 6",
         "FastLDA draws from the same distribution: the same quality after the same sweeps",
         f"log joint a token of all kernels within {max(apart):.4f} after as many sweeps",
         max(apart) < 0.02,
@@ -153,7 +153,7 @@ def claims_visits(rows):
         share = {row["topics"]: row["visited_share"] for row in pick(usual, corpus=name)}
         few, many = min(share), max(share)
         yield Claim(
-            "002 fig. 4 to 6",
+            "Porteous et al. 2008, fig. 4 to 6",
             "a draw looks at a share of the topics that falls with K",
             f"{name}: {100 * share[few]:.1f} % of {few}, {100 * share[many]:.1f} % of {many}",
             share[many] < share[few] < 0.5,
@@ -164,7 +164,7 @@ def claims_visits(rows):
         for row in usual
     ]
     yield Claim(
-        "002 fig. 10",
+        "Porteous et al. 2008, fig. 10",
         "the bound (2, 2, inf) is considerably tighter than (3, 3, 3)",
         f"Z_k/Z after 1 % of the topics is smaller in {sum(tighter)} of {len(tighter)} cells",
         all(tighter),
@@ -174,7 +174,7 @@ def claims_visits(rows):
 STUDIES = (
     Study(
         "fastlda_speed",
-        "002 figures 5 to 7: speed-up over dense grows with K (there 3 to 8)",
+        "Porteous et al. 2008, figures 5 to 7: speed-up over dense grows with K (there 3 to 8)",
         speed,
         draw_speed,
         claims_speed,
@@ -182,7 +182,7 @@ STUDIES = (
     ),
     Study(
         "fastlda_visits",
-        "002 figures 4 to 6 and 10: topics visited, and how tight the bounds are",
+        "Porteous et al. 2008, figures 4 to 6 and 10: topics visited, and how tight the bounds are",
         visits,
         draw_visits,
         claims_visits,

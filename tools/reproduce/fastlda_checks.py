@@ -1,4 +1,7 @@
-"""Paper 002: speed-up by alpha and by size of the collection, and that draws are those of dense Gibbs."""
+"""Speed-up by alpha and by size of the collection, and that draws are those of dense Gibbs.
+
+Porteous et al. (2008).
+"""
 
 from __future__ import annotations
 
@@ -66,7 +69,7 @@ def claims_by_alpha(rows):
     alphas = pick(rows, varied="alpha")
     speed = [row["speed_up"] for row in alphas]
     yield Claim(
-        "002 fig. 9",
+        "Porteous et al. 2008, fig. 9",
         "a smaller alpha gives more speed-up",
         ", ".join(f"alpha = {row['value']:g}: {row['speed_up']:.2f}" for row in alphas),
         all(a > b for a, b in pairwise(speed)),
@@ -74,7 +77,7 @@ def claims_by_alpha(rows):
     sizes = pick(rows, varied="documents")
     speed = [row["speed_up"] for row in sizes]
     yield Claim(
-        "002 fig. 8",
+        "Porteous et al. 2008, fig. 8",
         "the size of the collection hardly matters",
         ", ".join(f"{row['value']} documents: {row['speed_up']:.2f}" for row in sizes),
         max(speed) < 1.35 * min(speed),
@@ -133,7 +136,7 @@ def value_of(rows, label: str) -> float:
 def claims_same_draws(rows):
     labels = list(dict.fromkeys(row["kernel"] for row in rows))
     yield Claim(
-        "002 sec. 6",
+        "Porteous et al. 2008, sec. 6",
         "with all other topics fixed, histograms of 1000 draws of a token are the same",
         f"{rows[0]['draws']} draws against the exact conditional, chi-squared p: "
         + ", ".join(f"{label} {value_of(rows, label):.2f}" for label in labels),
@@ -142,7 +145,7 @@ def claims_same_draws(rows):
     mean = {label: np.mean([row["perplexity"] for row in pick(rows, kernel=label)]) for label in labels}
     spread = max(np.ptp([row["perplexity"] for row in pick(rows, kernel=label)]) for label in labels)
     yield Claim(
-        "002 sec. 6",
+        "Porteous et al. 2008, sec. 6",
         "perplexity on NIPS is the same",
         ", ".join(f"{label} {m:.0f}" for label, m in mean.items()) + f" (seeds up to {spread:.0f} apart)",
         np.ptp(list(mean.values())) <= max(2 * spread, 0.01 * min(mean.values())),
@@ -151,11 +154,13 @@ def claims_same_draws(rows):
 
 STUDIES = (
     Study(
-        "fastlda_alpha", "002 figures 8 and 9: speed-up by collection size and alpha", by_alpha,
+        "fastlda_alpha", "Porteous et al. 2008, figures 8 and 9: speed-up by collection size and alpha",
+        by_alpha,
         draw_by_alpha, claims_by_alpha,
     ),
     Study(
-        "fastlda_same", "002 section 6: the same draws and the same perplexity as dense", same_draws,
+        "fastlda_same", "Porteous et al. 2008, section 6: the same draws and the same perplexity as dense",
+        same_draws,
         draw_same_draws, claims_same_draws,
     ),
 )  # fmt: skip

@@ -1,4 +1,7 @@
-"""Paper 004, figures 3 to 6 and table 3, on other films: cross-validated accuracy, and which weights stay."""
+"""Cross-validated accuracy, and which weights stay.
+
+Magnusson et al. (2020), figures 3 to 6 and table 3, on other films.
+"""
 
 from __future__ import annotations
 
@@ -82,7 +85,7 @@ def claims_validation(rows):
     mean = {k: float(np.mean(ys)) for k, (_, ys) in series(rows, "topics", "accuracy", "model").items()}
     error = float(np.mean([row["standard_error"] for row in rows]))
     yield Claim(
-        "004 fig. 3",
+        "Magnusson et al. 2020, fig. 3",
         "films with columns: the horseshoe is more accurate than the normal prior at every K",
         f"1,000 other films, mean over K: horseshoe {mean['horseshoe, joint']:.3f}, normal "
         f"{mean['normal, joint']:.3f} (standard error of one K {error:.3f})",
@@ -93,7 +96,7 @@ def claims_validation(rows):
         ),
     )
     yield Claim(
-        "004 fig. 3",
+        "Magnusson et al. 2020, fig. 3",
         "learning topics and weights jointly is above two steps",
         "; ".join(
             f"{p} {mean[f'{p}, joint']:.3f} joint, {mean[f'{p}, two step']:.3f} in two steps" for p in PRIORS
@@ -152,7 +155,7 @@ def draw_coefficients(rows, figure):
 def claims_coefficients(rows):
     share = {prior: small(weights) for prior, (_, weights) in _tables(rows).items()}
     yield Claim(
-        "004 fig. 4",
+        "Magnusson et al. 2020, fig. 4",
         "the horseshoe draws most weights to zero and leaves few, the normal prior does not",
         "below a tenth of their class's largest: "
         + ", ".join(f"{p} {100 * s:.0f} %" for p, s in share.items()),
@@ -165,7 +168,7 @@ def claims_coefficients(rows):
         for prior, (names, weights) in _tables(rows).items()
     }
     yield Claim(
-        "004 fig. 5",
+        "Magnusson et al. 2020, fig. 5",
         "of a class with few documents the horseshoe keeps a single signal topic",
         f"{rare}, {pick(here, **{'class': rare})[0]['documents']} documents: topics above a tenth of the "
         "largest weight of all classes: " + ", ".join(f"{p} {n}" for p, n in left.items()),
@@ -173,7 +176,7 @@ def claims_coefficients(rows):
     )
     strongest = max(here, key=lambda row: row["weight"])
     yield Claim(
-        "004 table 3",
+        "Magnusson et al. 2020, table 3",
         "the topics that keep weights make sense of their class",
         f'largest weight: {strongest["class"]}, "{strongest["words"]}"',
         None,
@@ -183,11 +186,14 @@ def claims_coefficients(rows):
 
 STUDIES = (
     Study(
-        "dolda_films", "004 figure 3: cross-validated accuracy with columns (other films)", validation,
+        "dolda_films", "Magnusson et al. 2020, figure 3: cross-validated accuracy with columns (other films)",
+        validation,
         draw_validation, claims_validation,
     ),
     Study(
-        "dolda_coefficients", "004 figures 4 to 6, table 3: weights by prior (other films)", coefficients,
+        "dolda_coefficients",
+        "Magnusson et al. 2020, figures 4 to 6, table 3: weights by prior (other films)",
+        coefficients,
         draw_coefficients, claims_coefficients, (12.0, 8.0),
     ),
 )  # fmt: skip

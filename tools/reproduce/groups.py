@@ -1,4 +1,7 @@
-"""Paper 001, sections 4.2 and 4.3: what AD-LDA gets wrong with several groups, and speed by workers."""
+"""What AD-LDA gets wrong with several groups, and speed by workers.
+
+Magnusson et al. (2018), sections 4.2 and 4.3.
+"""
 
 from __future__ import annotations
 
@@ -113,7 +116,7 @@ def claims_bias(rows):
         )
         copies = list(found["copies"].values())
         yield Claim(
-            "001 fig. 4.2",
+            "Magnusson et al. 2018, fig. 4.2",
             "AD-LDA comes to a lower mode the more cores there are, partial collapse does not depend on them",
             f"K = {n_topics}, log joint a token less the serial one's, last third, by groups: {shown}; "
             f"sparse PC {partial:+.3f}",
@@ -127,7 +130,7 @@ def claims_bias(rows):
         }
         exact = settled(pick(here, way="collapsed"), "zeros_words")
         yield Claim(
-            "001 fig. 4.3",
+            "Magnusson et al. 2018, fig. 4.3",
             "topics of AD-LDA have fewer zeros among their word counts the more cores there are",
             f"K = {n_topics}, share of zeros: serial {exact:.3f}; copies "
             + ", ".join(f"{value:.3f} ({groups})" for groups, value in zeros.items()),
@@ -193,7 +196,7 @@ def claims_speed(rows):
         last = {(r["way"], r["workers"]): r for r in pick(rows, topics=n_topics)}
         ratios = {way: last[way, 1]["seconds"] / last[way, 2]["seconds"] for way in ("sparse PC", "light PC")}
         yield Claim(
-            "001 fig. 4.6",
+            "Magnusson et al. 2018, fig. 4.6",
             "partial collapse gets faster with cores: 64 take half the time of 16",
             f"K = {n_topics}, time of one worker over that of two: "
             + ", ".join(f"{way} {ratio:.2f}" for way, ratio in ratios.items()),
@@ -204,7 +207,7 @@ def claims_speed(rows):
 STUDIES = (
     Study(
         name="adlda_bias",
-        shows="001 figures 4.2 and 4.3: AD-LDA ends lower with more groups, partial collapse does not",
+        shows="Magnusson et al. 2018, figures 4.2 and 4.3: AD-LDA falls with groups, unlike partial collapse",
         rows=bias,
         draw=draw_bias,
         claims=claims_bias,
@@ -212,7 +215,7 @@ STUDIES = (
     ),
     Study(
         name="workers_speed",
-        shows="001 figures 4.4 to 4.6: log joint by time, by kernel and workers",
+        shows="Magnusson et al. 2018, figures 4.4 to 4.6: log joint by time, by kernel and workers",
         rows=speed,
         draw=draw_speed,
         claims=claims_speed,

@@ -1,4 +1,4 @@
-"""Paper 000, figures 1 to 5: accuracy and time against the number of topics."""
+"""Zheng et al. 2015, figures 1 to 5: accuracy and time against the number of topics."""
 
 from __future__ import annotations
 
@@ -81,7 +81,9 @@ class Figure:
         yield from cost(rows, self.number)
 
     def study(self, name: str, shows: str) -> Study:
-        return Study(name, f"000 figure {self.number}: {shows}", self.rows, self.draw, self.claims)
+        return Study(
+            name, f"Zheng et al. 2015, figure {self.number}: {shows}", self.rows, self.draw, self.claims
+        )
 
 
 def draw_by_topics(rows, figure, measure: str, by: str):
@@ -112,7 +114,7 @@ def quality(rows, number: str, measure: str, says: str) -> Claim:
         f"composed {span(by['composed'].values(), '.3f')}, dense {span(by['dense'].values(), '.3f')} for "
         f"K = {span(by['dense'], 'd')}; composed at most {max(worst, 0.0):.3f} lower"
     )
-    return Claim(f"000 fig. {number}", says, here, worst < 0.03, LESS_FAR)
+    return Claim(f"Zheng et al. 2015, fig. {number}", says, here, worst < 0.03, LESS_FAR)
 
 
 def cost(rows, number: str):
@@ -122,14 +124,14 @@ def cost(rows, number: str):
     growth = {label: seconds[-1] / seconds[0] for label, seconds in times.items()}
     ratio = times["dense"][-1] / times["composed"][-1]
     yield Claim(
-        f"000 fig. {number}",
+        f"Zheng et al. 2015, fig. {number}",
         "time grows sharply with K for the O(K) sampler, little for the composed one",
         f"K = {topics[0]} to {topics[-1]}: dense {growth['dense']:.1f} times, composed "
         f"{growth['composed']:.1f} times",
         growth["composed"] < 0.7 * growth["dense"],
     )
     yield Claim(
-        f"000 fig. {number}",
+        f"Zheng et al. 2015, fig. {number}",
         "the composed sampler is about ten times as fast at the largest K",
         f"K = {topics[-1]}: dense takes {ratio:.2f} of composed's time for as many sweeps",
         ratio > 3,
@@ -161,7 +163,7 @@ def falling(rows):
     last = max(accuracy)
     best = max(accuracy.values())
     yield Claim(
-        "000 fig. 2",
+        "Zheng et al. 2015, fig. 2",
         "accuracy falls beyond 150 topics with 25 sweeps",
         f"composed: {best:.3f} at its best K, {accuracy[last]:.3f} at K = {last}",
         accuracy[last] < best - 0.01,
@@ -194,7 +196,7 @@ def claims_against_rest(rows):
     one, rest = (value(rows, "cpu_seconds", scheme=s) for s in ("multitask", "ovr"))
     scores = [value(rows, "accuracy", scheme=s) for s in ("multitask", "ovr")]
     yield Claim(
-        "000 fig. 2",
+        "Zheng et al. 2015, fig. 2",
         "one chain for all classes takes far less time than one a class, with similar accuracy",
         f"{rest / one:.1f} times the time one against the rest; accuracy {scores[0]:.3f} shared, "
         f"{scores[1]:.3f} one against the rest, after few sweeps",
@@ -267,15 +269,17 @@ def claims_many_labels(rows):
 STUDIES = (
     BINARY.study("lightmed_binary", "two classes, accuracy and time against K"),
     Study(
-        "lightmed_multiclass", "000 figure 2: 20 classes, accuracy and time against K", MULTICLASS.rows,
+        "lightmed_multiclass", "Zheng et al. 2015, figure 2: 20 classes, accuracy and time against K",
+        MULTICLASS.rows,
         MULTICLASS.draw, falling,
     ),
     Study(
-        "lightmed_ovr", "000 figure 2: one chain for all classes or one a class", against_rest,
+        "lightmed_ovr", "Zheng et al. 2015, figure 2: one chain for all classes or one a class", against_rest,
         draw_against_rest, claims_against_rest,
     ),
     Study(
-        "lightmed_labels", "000 figure 3: many documents with several labels (simulated)", many_labels,
+        "lightmed_labels", "Zheng et al. 2015, figure 3: many documents with several labels (simulated)",
+        many_labels,
         draw_many_labels, claims_many_labels,
     ),
     LOGISTIC.study("lightmed_logistic", "the logistic loss"),

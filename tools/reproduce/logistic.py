@@ -1,4 +1,4 @@
-"""Paper 003: the logistic loss by its cost, sweeps and alpha, against other models, and its time."""
+"""Zhu et al. 2013: the logistic loss by its cost, sweeps and alpha, against other models, and its time."""
 
 from __future__ import annotations
 
@@ -81,16 +81,19 @@ def _claims_compare(number: str):
         )
         shown = f"mean over K: c = {cost} {tuned:.3f}, c = 1 {plain:.3f}"
         yield Claim(
-            f"003 fig. {number}", f"c = {cost} is much better than c = 1", shown, tuned > plain + 0.02
+            f"Zhu et al. 2013, fig. {number}",
+            f"c = {cost} is much better than c = 1",
+            shown,
+            tuned > plain + 0.02,
         )
         yield Claim(
-            f"003 fig. {number}",
+            f"Zhu et al. 2013, fig. {number}",
             "LDA followed by an SVM lies between the two",
             f"{shown}, LDA and SVM {svm:.3f}",
             plain < svm < tuned,
         )
         yield Claim(
-            f"003 fig. {number}",
+            f"Zhu et al. 2013, fig. {number}",
             f"c = {cost} is comparable with Gibbs MedLDA",
             f"{tuned:.3f} and {hinge:.3f}",
             abs(tuned - hinge) < 0.025,
@@ -101,7 +104,7 @@ def _claims_compare(number: str):
         }
         ratio = max(times.values()) / min(times.values())
         yield Claim(
-            f"003 fig. {number}",
+            f"Zhu et al. 2013, fig. {number}",
             "testing takes about as long as with MedLDA and LDA",
             f"the slowest takes {ratio:.2f} of the time of the quickest",
             ratio < 1.5,
@@ -137,13 +140,13 @@ def claims_cost(rows):
     widest = max(max(values) - min(values) for _, values in by_topics.values())
     one = pick(rows, cost=1)
     yield Claim(
-        "003 fig. 5",
+        "Zhu et al. 2013, fig. 5",
         "test accuracy is stable for c from 9 to 100",
         f"{span([r['test_accuracy'] for r in middle], '.3f')}, at most {widest:.3f} apart at one K",
         widest < 0.05,
     )
     yield Claim(
-        "003 fig. 5",
+        "Zhu et al. 2013, fig. 5",
         "with c = 1 training and test accuracy are low",
         f"c = 1: training {_span(one, 'train_accuracy')}, test {_span(one, 'test_accuracy')}; c of 9 to 100: "
         f"{_span(middle, 'train_accuracy')}, {_span(middle, 'test_accuracy')}",
@@ -152,7 +155,7 @@ def claims_cost(rows):
     high = [row for row in rows if row["cost"] > 100]
     if high:
         yield Claim(
-            "003 fig. 5",
+            "Zhu et al. 2013, fig. 5",
             "a large c does not overfit",
             f"c above 100: test {span([r['test_accuracy'] for r in high], '.3f')}",
             min(r["test_accuracy"] for r in high) > np.mean([r["test_accuracy"] for r in middle]) - 0.03,
@@ -206,7 +209,7 @@ def _claims_burn_in(number: str, enough: int):
         by_topics = series(late, "sweeps", "test_accuracy", "topics")
         widest = max(max(values) - min(values) for _, values in by_topics.values())
         yield Claim(
-            f"003 fig. {number}",
+            f"Zhu et al. 2013, fig. {number}",
             f"from random topics accuracy rises fast and is stable from {enough} sweeps on",
             f"{_span(none, 'test_accuracy')} without burn-in, {_span(late, 'test_accuracy')} from {enough} "
             f"sweeps on, at most {widest:.3f} apart at one K",
@@ -217,7 +220,7 @@ def _claims_burn_in(number: str, enough: int):
         half = times.get(last // 2)
         if half:
             yield Claim(
-                f"003 fig. {number}",
+                f"Zhu et al. 2013, fig. {number}",
                 "training time is linear in the sweeps",
                 f"{last} sweeps take {times[last] / half:.2f} times the time of {last // 2}",
                 1.6 < times[last] / half < 2.4,
@@ -256,7 +259,10 @@ def claims_alpha(rows):
         widest = max(max(values) - min(values) for _, values in by_topics.values())
         shown = "; ".join(f"K = {k}: {span(values, '.3f')}" for k, (_, values) in by_topics.items())
         yield Claim(
-            "003 fig. 6", f"c = {c}: accuracy is stable for alpha from .1 to 10", shown, widest < 0.05
+            "Zhu et al. 2013, fig. 6",
+            f"c = {c}: accuracy is stable for alpha from .1 to 10",
+            shown,
+            widest < 0.05,
         )
 
 
@@ -297,21 +303,21 @@ def claims_parts(rows):
     small = [row for row in rows if row["topics"] <= 50]
     first, last, most = small[0], small[-1], rows[-1]
     yield Claim(
-        "003 table 1",
+        "Zhu et al. 2013, table 1",
         "drawing the weights takes next to nothing: .2 to .3 % for K = 20 to 50",
         f"{100 * first['weights']:.1f} to {100 * last['weights']:.1f} %",
         last["weights"] < 0.05,
         "20 joint draws by Cholesky a sweep, beside tokens and augmentation that are far quicker",
     )
     yield Claim(
-        "003 table 1",
+        "Zhu et al. 2013, table 1",
         "drawing the augmentation takes most: 66 % at K = 20, 44 % at 50, tokens the rest",
         f"{100 * first['augmentation']:.0f} % and {100 * last['augmentation']:.0f} %",
         first["augmentation"] > 0.4,
         "a draw of PG(c, f) takes the same time here whatever c is; the paper's sums c draws of PG(1, f)",
     )
     yield Claim(
-        "003 table 1",
+        "Zhu et al. 2013, table 1",
         "the time for tokens grows with K, that for the augmentation does not",
         f"from K = {first['topics']} to {most['topics']}: tokens {_growth(first, most, 'tokens'):.2f} times, "
         f"augmentation {_growth(first, most, 'augmentation'):.2f} times",
@@ -329,22 +335,32 @@ WIDE = (11.0, 4.0)
 
 STUDIES = (
     Study(
-        "logistic_binary", "003 figure 1: two classes, against plain sLDA, MedLDA and two steps",
+        "logistic_binary", "Zhu et al. 2013, figure 1: two classes, against plain sLDA, MedLDA and two steps",
         _compare(BINARY, 25, (10, 30), 2), draw_compare, _claims_compare("1"), WIDE,
     ),
     Study(
-        "logistic_multiclass", "003 figure 2: 20 classes, against plain sLDA, MedLDA and two steps",
+        "logistic_multiclass",
+        "Zhu et al. 2013, figure 2: 20 classes, against plain sLDA, MedLDA and two steps",
         _compare(MULTICLASS, 256, (20, 40), 1), draw_compare, _claims_compare("2"), WIDE,
     ),
     Study(
-        "logistic_burn_in", "003 figure 3: accuracy against burn-in from 0, two classes",
+        "logistic_burn_in", "Zhu et al. 2013, figure 3: accuracy against burn-in from 0, two classes",
         _burn_in(BINARY, (10, 20, 30), (0, 1, 2, 5, 10, 20, 50, 100)), draw_burn_in, _claims_burn_in("3", 20),
     ),
     Study(
-        "logistic_burn_in_20", "003 figure 4: accuracy against burn-in from 0, 20 classes",
+        "logistic_burn_in_20", "Zhu et al. 2013, figure 4: accuracy against burn-in from 0, 20 classes",
         _burn_in(MULTICLASS, (40,), (0, 1, 2, 5, 10, 20, 40, 80)), draw_burn_in, _claims_burn_in("4", 20),
     ),
-    Study("logistic_cost", "003 figure 5: accuracy against the cost c", cost, draw_cost, claims_cost, WIDE),
-    Study("logistic_alpha", "003 figure 6: accuracy against alpha", alpha, draw_alpha, claims_alpha),
-    Study("logistic_parts", "003 table 1: where the time of a sweep goes", parts, draw_parts, claims_parts),
+    Study(
+        "logistic_cost", "Zhu et al. 2013, figure 5: accuracy against the cost c",
+        cost, draw_cost, claims_cost, WIDE,
+    ),
+    Study(
+        "logistic_alpha", "Zhu et al. 2013, figure 6: accuracy against alpha",
+        alpha, draw_alpha, claims_alpha,
+    ),
+    Study(
+        "logistic_parts", "Zhu et al. 2013, table 1: where the time of a sweep goes",
+        parts, draw_parts, claims_parts,
+    ),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Paper 001: what partial collapse costs in mixing, and what it takes to get anywhere."""
+"""Magnusson et al. 2018: what partial collapse costs in mixing, and what it takes to get anywhere."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def claims_inefficiency(rows):
             means = other["inefficiency_mean"] / row["inefficiency_mean"]
             shown.append(f"{row['corpus']} K = {row['topics']} {ratios[-1]:.2f} (of the means {means:.2f})")
         yield Claim(
-            f"001 table {table}",
+            f"Magnusson et al. 2018, table {table}",
             f"partial collapse costs little: inefficiency of {what.title()} {says} times the collapsed one's",
             f"median over cells of the ratio: {', '.join(shown)}",
             max(ratios) < 1.7,
@@ -143,7 +143,7 @@ def claims_convergence(rows):
         level = min(last[k]["log_joint"] for k in ("sparse PC", "light PC", "collapsed sparse"))
         times = {k: time_to(pick(here, kernel=k), level) for k in last}
         yield Claim(
-            "001 fig. 4.4, 4.5",
+            "Magnusson et al. 2018, fig. 4.4, 4.5",
             "sparse PC-LDA is the quickest to a mode region, ahead of sparse LDA (both on 16 cores) and the "
             "light samplers",
             f"one core, K = {n_topics}: CPU time to {level:.2f} a token, of collapsed sparse LDA's: "
@@ -157,7 +157,7 @@ def claims_convergence(rows):
         )
         early = {row["kernel"]: row["log_joint"] for row in pick(here, sweep=10)}
         yield Claim(
-            "001 sec. 5",
+            "Magnusson et al. 2018, sec. 5",
             "a Metropolis–Hastings sweep does less than a Gibbs sweep",
             f"K = {n_topics}, log joint after 10 sweeps: sparse PC {early['sparse PC']:.2f}, light PC "
             f"{early['light PC']:.2f}; dense {early['collapsed dense']:.2f}, LightLDA {early['LightLDA']:.2f}"
@@ -185,14 +185,14 @@ def time_to(rows, level: float) -> float:
 STUDIES = (
     Study(
         "pclda_inefficiency",
-        "001 tables 3 and 4: partial collapse costs 1 to 1.5 in mixing",
+        "Magnusson et al. 2018, tables 3 and 4: partial collapse costs 1 to 1.5 in mixing",
         inefficiency,
         draw_inefficiency,
         claims_inefficiency,
     ),
     Study(
         "lda_convergence",
-        "001 figures 4.4 and 4.5: log joint by sweep and by time",
+        "Magnusson et al. 2018, figures 4.4 and 4.5: log joint by sweep and by time",
         convergence,
         draw_convergence,
         claims_convergence,

@@ -1,4 +1,4 @@
-"""Paper 001: time by alpha and beta, where chains end up, and topics with words of their own."""
+"""Magnusson et al. 2018: time by alpha and beta, where chains end up, and topics with words of their own."""
 
 from __future__ import annotations
 
@@ -58,14 +58,14 @@ def claims_priors(rows):
         for a, b in dict.fromkeys((row["alpha"], row["beta"]) for row in rows)
     }
     yield Claim(
-        "001 fig. 4.1",
+        "Magnusson et al. 2018, fig. 4.1",
         "sparse PC-LDA takes longer than sparse LDA only for alpha = .1 and beta = .01",
         "times sparse LDA's: " + ", ".join(f"alpha {a}, beta {b}: {r:.2f}" for (a, b), r in ratios.items()),
         all((r > 1) == (cell == (0.1, 0.01)) for cell, r in ratios.items()),
         "on one core, and our sparse LDA packs its counts",
     )
     yield Claim(
-        "001 sec. 4",
+        "Magnusson et al. 2018, sec. 4",
         "alpha = .1 with beta = .01 is the least favourable to sparse PC-LDA",
         f"there {ratios[0.1, 0.01]:.2f}, elsewhere "
         + span([r for cell, r in ratios.items() if cell != (0.1, 0.01)]),
@@ -119,7 +119,7 @@ def claims_modes(rows):
             shown.append(f"{name} {spans[0]} collapsed, {spans[1]} partial")
             means.append([float(np.mean([r[column] for r in rs])) for rs in (full, partial)])
         yield Claim(
-            "001 fig. 4.2, 4.3 (one core)",
+            "Magnusson et al. 2018, fig. 4.2, 4.3 (one core)",
             "the partial chain ends at the collapsed one's log posterior, and in the sparsest topics",
             f"K = {n_topics}, {last} sweeps from the same topics: " + "; ".join(shown),
             abs(means[0][0] - means[0][1]) < 0.03 and means[1][1] <= means[1][0] * 1.02,
@@ -177,14 +177,14 @@ def draw_spike_slab(rows, figure):
 def claims_spike_slab(rows):
     zeros = {row["share"]: row["zeros"] for row in rows}
     yield Claim(
-        "001 table 6",
+        "Magnusson et al. 2018, table 6",
         "zeros in the topics, NIPS, K = 100, pi = .1, .5, 1: .877, .501, 0",
         ", ".join(f"{zeros[share]:.3f}" for share in (0.1, 0.5, 1.0)),
         abs(zeros[0.1] - 0.877) < 0.04 and abs(zeros[0.5] - 0.501) < 0.04 and zeros[1.0] == 0,
     )
     logs = {row["share"]: row["log_counts"] for row in rows}
     yield Claim(
-        "001 fig. B.1",
+        "Magnusson et al. 2018, fig. B.1",
         "a sparser prior has the higher log marginalised posterior",
         "a token, pi = .1, .5, 1: " + ", ".join(f"{logs[share]:.3f}" for share in (0.1, 0.5, 1.0)),
         logs[0.1] > logs[0.5] > logs[1.0],
@@ -192,13 +192,18 @@ def claims_spike_slab(rows):
 
 
 STUDIES = (
-    Study("pclda_priors", "001 figure 4.1: time by alpha and beta", priors, draw_priors, claims_priors),
     Study(
-        "pclda_modes", "001 figures 4.2 and 4.3, one core: log posterior and sparsity", modes, draw_modes,
+        "pclda_priors", "Magnusson et al. 2018, figure 4.1: time by alpha and beta",
+        priors, draw_priors, claims_priors,
+    ),
+    Study(
+        "pclda_modes", "Magnusson et al. 2018, figures 4.2 and 4.3, one core: log posterior and sparsity",
+        modes, draw_modes,
         claims_modes, (11.0, 6.0),
     ),
     Study(
-        "spike_slab", "001 table 6 and figure B.1: zeros in topics", spike_slab, draw_spike_slab,
+        "spike_slab", "Magnusson et al. 2018, table 6 and figure B.1: zeros in topics",
+        spike_slab, draw_spike_slab,
         claims_spike_slab,
     ),
 )  # fmt: skip

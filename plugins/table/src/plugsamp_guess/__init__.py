@@ -15,7 +15,7 @@ class Guess(TableProposal):
 
     m_dk is how many tokens of d should have topic k by Phi alone: a few rounds of m_dk = sum_i p_ik,
     p_ik proportional to phi_kw (alpha_k + m_dk). s_dk is the response's log-weight of the topic (plugsamp's
-    MODEL section 3) at the f that these m_dk give. MedLDA-MT draws from such weights without a test; here
+    model.md section 3) at the f that these m_dk give. MedLDA-MT draws from such weights without a test; here
     the accept step makes it exact, since neither m nor s looks at the topics that are being updated.
 
     Parameters
