@@ -17,6 +17,7 @@ from plugsamp.kernels.parts cimport first_at_least
 from plugsamp.proposals.base cimport STAY, Document, Proposal
 from plugsamp.topics.cells cimport Block, Cells, bit_count, phi_at, phi_kept, small_cell
 from plugsamp.random.streams cimport Stream, below, open_stream, uniform
+from plugsamp.system.interrupts cimport check_signals
 
 cdef enum:
     RUN = 16            # tokens whose candidates are drawn together
@@ -225,7 +226,7 @@ def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t la
     cdef double target[16]   # a tiny phi times a tiny score is no float
     cdef float masses[MAX_PROPOSALS][16]
     cdef float u
-    cdef Py_ssize_t d, moved = 0
+    cdef Py_ssize_t d, moved = 0, waited = 0
     cdef int64_t draws
     cdef int32_t* row_n = NULL
     cdef void* handles[MAX_PROPOSALS]
@@ -340,6 +341,8 @@ def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t la
                              &stream)
                     turn = 0
                     for run in range(begin, end, 16):
+                        waited += 2048
+                        check_signals(&waited)
                         m = min(run + RUN, end)
                         turn = 1 - turn
                         if m < end:     # the next run's candidates, one run ahead of their use

@@ -21,6 +21,7 @@ from libc.string cimport memset
 from plugsamp.kernels.lanes cimport *
 from plugsamp.kernels.parts cimport first_at_least
 from plugsamp.random.streams cimport Stream, open_stream, uniform
+from plugsamp.system.interrupts cimport check_signals
 
 cdef enum:
     REFRESH = 64        # moves between two fresh S, at most
@@ -287,7 +288,7 @@ def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t la
     cdef bint collapsed = phi is None, responses = eta_c.shape[0] > 0
     cdef int K = out.shape[0] if out is not None else 0
     cdef int o, t, k, g, length, moves, position, form
-    cdef Py_ssize_t d, i, begin, here, until, moved = 0, sums = 0, doubles = 0
+    cdef Py_ssize_t d, i, begin, here, until, moved = 0, sums = 0, doubles = 0, waited = 0
     cdef int32_t stamp
     cdef float u, inverse, beta_bar = <float>beta_sum
     cdef const float* eta = NULL
@@ -362,6 +363,8 @@ def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t la
                 fill_xi(&q, form)
                 moves = 0
                 for i in range(here, until):
+                    waited += q.stride
+                    check_signals(&waited)
                     position = <int>(i - begin)
                     if probe >= 0 and position != probe:
                         continue

@@ -18,6 +18,7 @@ from libc.string cimport memset
 from plugsamp.kernels.lanes cimport l_prefetch
 from plugsamp.kernels.parts cimport first_at_least
 from plugsamp.random.streams cimport Stream, open_stream, uniform53
+from plugsamp.system.interrupts cimport check_signals
 
 cdef double SLACK = 1 + 1e-13
 
@@ -262,7 +263,7 @@ def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t la
     cdef Stream stream
     cdef int o, t, k, n, j, looks = 0, seen = 0
     cdef int32_t* row
-    cdef Py_ssize_t d, i, w, here, until, g, moved = 0, visited = 0, stride = topic_word.shape[1]
+    cdef Py_ssize_t d, i, w, here, until, g, moved = 0, visited = 0, waited = 0, stride = topic_word.shape[1]
     cdef double a, b, share
     memset(&q, 0, sizeof(q))
     q.n_topics, q.power, q.batch = n_topics, power, batch
@@ -295,6 +296,8 @@ def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t la
                 for i in range(offsets[d], offsets[d + 1]):
                     more(&q, z[i])
                 for i in range(here, until):
+                    waited += 64
+                    check_signals(&waited)
                     if probe >= 0 and i - offsets[d] != probe:
                         continue
                     if i + 3 < until:

@@ -10,6 +10,7 @@ from plugsamp.kernels.lanes cimport (
     l_add, l_div, l_load, l_mul, l_prefetch, l_set, l_store, l_sub, l_sum, l_where_above, lf
 )
 from plugsamp.random.streams cimport Stream, bits, open_stream, splitmix, uniform
+from plugsamp.system.interrupts cimport check_signals
 
 cdef enum:
     LANES = 16
@@ -32,6 +33,7 @@ cdef double PRIOR_SLOPE = 20.0
 
 cdef struct Document:
     Py_ssize_t size, n_unique, n_active, capacity
+    Py_ssize_t steps   # since signals were looked for
     int32_t *word      # (n_unique) words, ascending
     int32_t *count     # (n_unique) their tokens
     int64_t *begin     # (n_unique + 1) where a word's cells begin
@@ -222,7 +224,7 @@ cdef inline void token(Document* d, Chains* c, Py_ssize_t i, float* z, bint keep
     l_store(z, place)
 
 
-cdef void sweep(Document* d, Chains* c, bint keep, Stream* s) noexcept nogil:
+cdef int sweep(Document* d, Chains* c, bint keep, Stream* s) except -1 nogil:
     cdef Py_ssize_t i, t, at = 0, pending = 0, g
     if keep:
         for g in range(d.n_active * LANES):
@@ -232,6 +234,8 @@ cdef void sweep(Document* d, Chains* c, bint keep, Stream* s) noexcept nogil:
         for t in range(d.count[i]):
             token(d, c, i, c.z + at * LANES, keep, s)
             at += 1
+            d.steps += d.n_active
+            check_signals(&d.steps)
             if keep:
                 pending += 1
                 if pending == FLUSH:
@@ -240,6 +244,7 @@ cdef void sweep(Document* d, Chains* c, bint keep, Stream* s) noexcept nogil:
     if keep:
         flush(d, c)
         add_pass(d, c)
+    return 0
 
 
 cdef void flush(Document* d, Chains* c) noexcept nogil:
@@ -323,7 +328,7 @@ cdef void emit(Document* d, Chains* c, const float[:, ::1] phi, const float* oth
             at += 1
 
 
-cdef void begin(Document* d, Chains* c, const float* alpha, const float* soft, Stream* s) noexcept nogil:
+cdef int begin(Document* d, Chains* c, const float* alpha, const float* soft, Stream* s) except -1 nogil:
     """Clear the sums and draw the chains' first topics."""
     cdef Py_ssize_t a, l, i, t, at = 0
     for a in range(d.n_active):
@@ -339,6 +344,9 @@ cdef void begin(Document* d, Chains* c, const float* alpha, const float* soft, S
         for t in range(d.count[i]):
             start_token(d, c, i, <float>(d.size - at) / d.size, c.z + at * LANES, s)
             at += 1
+            d.steps += d.n_active
+            check_signals(&d.steps)
+    return 0
 
 
 cdef void read(Document* d, const int32_t* words, Py_ssize_t size) noexcept nogil:
@@ -423,43 +431,45 @@ def fold_in(const int32_t[::1] words, const int64_t[::1] offsets, const float[:,
     cdef float[:, ::1] plain = np.empty((2, n_topics), np.float32)
     cdef float[:, ::1] of_tokens = np.empty((2, most * LANES), np.float32)
     cdef double[:, ::1] sums = np.empty((6, n_topics * LANES))
-    d.capacity, d.cell, d.value = 0, NULL, NULL
+    d.capacity, d.steps, d.cell, d.value = 0, 0, NULL, NULL
     d.word, d.count, d.begin, d.rest, d.active = &whole[0, 0], &whole[1, 0], &edges[0], &rest[0], &active[0]
     c.n, c.sums, c.running, c.before = &of_topics[0, 0], &of_topics[1, 0], &of_topics[2, 0], &of_topics[3, 0]
     c.prior, c.soft, c.rest, c.z = &plain[0, 0], &plain[1, 0], &of_tokens[0, 0], &of_tokens[1, 0]
     c.total, c.now, c.square, c.slope = &sums[0, 0], &sums[2, 0], &sums[3, 0], &sums[5, 0]
-    with nogil:
-        for doc in range(first, last):
-            zbar[doc, :] = 0.0
-            if offsets[doc + 1] == offsets[doc]:
-                continue
-            open_stream(&s, keys[doc])
-            open_stream(&other, keys[doc] + 1)
-            read(&d, &words[offsets[doc]], offsets[doc + 1] - offsets[doc])
-            expected(d.word, d.count, d.n_unique, d.size, phi, &alpha[0], n_topics, soft, &scratch[2, 0],
-                     &scratch[3, 0])
-            failed = gather(&d, phi, &alpha[0], soft, n_topics, &scratch[4, 0], others)
-            if failed:
-                break
-            begin(&d, &c, &alpha[0], soft, &s)
-            due = max(passes - burn_in, SLOTS if keep or d.size <= SHORT else 4)
-            if d.n_active <= SLOW:
-                due = max(due, min(SLOW_PASSES, SLOW_TOKENS // d.size))
-            kept = 0
-            step = 1
-            while True:
-                sweep(&d, &c, step >= burn_in, &s)
-                if step >= burn_in:
-                    kept += 1
-                    if keep and kept > due - SLOTS:
-                        emit(&d, &c, phi, others, n_topics, kept % SLOTS, doc - first, drawn, &other)
-                step += 1
-                if kept == due:
-                    if unsettled(&d, &c, kept) <= tolerance or step >= longest:
-                        break
-                    due *= 2
-            proportions(&d, &c, phi, others, kept, zbar[doc])
-    free(d.cell)
-    free(d.value)
+    try:
+        with nogil:
+            for doc in range(first, last):
+                zbar[doc, :] = 0.0
+                if offsets[doc + 1] == offsets[doc]:
+                    continue
+                open_stream(&s, keys[doc])
+                open_stream(&other, keys[doc] + 1)
+                read(&d, &words[offsets[doc]], offsets[doc + 1] - offsets[doc])
+                expected(d.word, d.count, d.n_unique, d.size, phi, &alpha[0], n_topics, soft, &scratch[2, 0],
+                         &scratch[3, 0])
+                failed = gather(&d, phi, &alpha[0], soft, n_topics, &scratch[4, 0], others)
+                if failed:
+                    break
+                begin(&d, &c, &alpha[0], soft, &s)
+                due = max(passes - burn_in, SLOTS if keep or d.size <= SHORT else 4)
+                if d.n_active <= SLOW:
+                    due = max(due, min(SLOW_PASSES, SLOW_TOKENS // d.size))
+                kept = 0
+                step = 1
+                while True:
+                    sweep(&d, &c, step >= burn_in, &s)
+                    if step >= burn_in:
+                        kept += 1
+                        if keep and kept > due - SLOTS:
+                            emit(&d, &c, phi, others, n_topics, kept % SLOTS, doc - first, drawn, &other)
+                    step += 1
+                    if kept == due:
+                        if unsettled(&d, &c, kept) <= tolerance or step >= longest:
+                            break
+                        due *= 2
+                proportions(&d, &c, phi, others, kept, zbar[doc])
+    finally:
+        free(d.cell)
+        free(d.value)
     if failed:
         raise MemoryError

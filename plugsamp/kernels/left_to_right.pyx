@@ -10,6 +10,7 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from plugsamp.random.streams cimport Stream, open_stream, uniform53
+from plugsamp.system.interrupts cimport check_signals
 
 
 cdef inline int draw_topic(const float* row, const double* counts, double* running, int n_topics,
@@ -40,7 +41,7 @@ def left_to_right(const int32_t[::1] words, const int64_t[::1] offsets, const fl
     particles : int
     log_p : (D,), written
     """
-    cdef Py_ssize_t d, i, n, r, chosen, longest = 1, size
+    cdef Py_ssize_t d, i, n, r, chosen, longest = 1, size, steps = 0
     cdef int k, n_topics = <int>alpha.shape[0]
     cdef double total, place, mass, alpha_sum = 0
     cdef Stream stream
@@ -62,55 +63,59 @@ def left_to_right(const int32_t[::1] words, const int64_t[::1] offsets, const fl
         free(weights)
         free(running)
         raise MemoryError("no memory for the left-to-right estimate")
-    with nogil:
-        for k in range(n_topics):
-            alpha_sum += alpha[k]
-        for d in range(log_p.shape[0]):
-            size = offsets[d + 1] - offsets[d]
-            log_p[d] = 0
-            if size == 0:
-                continue
-            w = &words[offsets[d]]
-            open_stream(&stream, keys[d])
-            now = 0
-            for r in range(particles):
-                for k in range(n_topics):
-                    all_counts[r * n_topics + k] = alpha[k]
-            for n in range(size):
-                total = 0
+    try:
+        with nogil:
+            for k in range(n_topics):
+                alpha_sum += alpha[k]
+            for d in range(log_p.shape[0]):
+                size = offsets[d + 1] - offsets[d]
+                log_p[d] = 0
+                if size == 0:
+                    continue
+                w = &words[offsets[d]]
+                open_stream(&stream, keys[d])
+                now = 0
                 for r in range(particles):
-                    z = topics + (now * particles + r) * longest
-                    counts = all_counts + (now * particles + r) * n_topics
-                    for i in range(n):  # the tokens before, once each
-                        counts[z[i]] -= 1
-                        z[i] = draw_topic(&phi[w[i], 0], counts, running, n_topics, &stream)
-                        counts[z[i]] += 1
-                    row = &phi[w[n], 0]
-                    mass = 0
                     for k in range(n_topics):
-                        mass += row[k] * counts[k]
-                    weights[r] = mass
-                    total += mass
-                log_p[d] += log(total / (particles * (n + alpha_sum)))
-                # Systematic resampling, then the new token's topic.
-                then = 1 - now
-                place = uniform53(&stream)
-                mass = 0
-                chosen = -1
-                for r in range(particles):
-                    while chosen < particles - 1 and (chosen < 0 or mass < (r + place) * total / particles):
-                        chosen += 1
-                        mass += weights[chosen]
-                    memcpy(topics + (then * particles + r) * longest,
-                           topics + (now * particles + chosen) * longest, n * sizeof(int32_t))
-                    memcpy(all_counts + (then * particles + r) * n_topics,
-                           all_counts + (now * particles + chosen) * n_topics, n_topics * sizeof(double))
-                    z = topics + (then * particles + r) * longest
-                    counts = all_counts + (then * particles + r) * n_topics
-                    z[n] = draw_topic(row, counts, running, n_topics, &stream)
-                    counts[z[n]] += 1
-                now = then
-    free(topics)
-    free(all_counts)
-    free(weights)
-    free(running)
+                        all_counts[r * n_topics + k] = alpha[k]
+                for n in range(size):
+                    total = 0
+                    for r in range(particles):
+                        z = topics + (now * particles + r) * longest
+                        counts = all_counts + (now * particles + r) * n_topics
+                        for i in range(n):  # the tokens before, once each
+                            counts[z[i]] -= 1
+                            z[i] = draw_topic(&phi[w[i], 0], counts, running, n_topics, &stream)
+                            counts[z[i]] += 1
+                            steps += n_topics
+                            check_signals(&steps)
+                        row = &phi[w[n], 0]
+                        mass = 0
+                        for k in range(n_topics):
+                            mass += row[k] * counts[k]
+                        weights[r] = mass
+                        total += mass
+                    log_p[d] += log(total / (particles * (n + alpha_sum)))
+                    # Systematic resampling, then the new token's topic.
+                    then = 1 - now
+                    place = uniform53(&stream)
+                    mass = 0
+                    chosen = -1
+                    for r in range(particles):
+                        while chosen < particles - 1 and (chosen < 0 or mass < (r + place) * total / particles):
+                            chosen += 1
+                            mass += weights[chosen]
+                        memcpy(topics + (then * particles + r) * longest,
+                               topics + (now * particles + chosen) * longest, n * sizeof(int32_t))
+                        memcpy(all_counts + (then * particles + r) * n_topics,
+                               all_counts + (now * particles + chosen) * n_topics, n_topics * sizeof(double))
+                        z = topics + (then * particles + r) * longest
+                        counts = all_counts + (then * particles + r) * n_topics
+                        z[n] = draw_topic(row, counts, running, n_topics, &stream)
+                        counts[z[n]] += 1
+                    now = then
+    finally:
+        free(topics)
+        free(all_counts)
+        free(weights)
+        free(running)

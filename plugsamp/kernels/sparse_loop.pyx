@@ -18,6 +18,7 @@ from plugsamp.kernels.lanes cimport l_add, l_choose, l_last, l_load, l_mul, l_pr
 from plugsamp.kernels.packed cimport *
 from plugsamp.kernels.parts cimport first_at_least
 from plugsamp.random.streams cimport Stream, open_stream, uniform
+from plugsamp.system.interrupts cimport check_signals
 
 cdef struct Work:
     int n_topics, stride, bits
@@ -185,7 +186,7 @@ def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t la
     cdef const uint8_t* coming
     cdef int own, t, k, cell = -1, place = -1, ahead
     cdef int32_t stamp
-    cdef Py_ssize_t d, i, j, begin, end, here, until, moved = 0
+    cdef Py_ssize_t d, i, j, begin, end, here, until, moved = 0, waited = 0
     cdef Py_ssize_t last_token = offsets[last]
     memset(&q, 0, sizeof(q))
     q.n_topics, q.stride, q.bits = n_topics, <int>alpha.shape[0], bits
@@ -214,6 +215,8 @@ def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t la
                 if not start:
                     begin_document(&q, &z[begin], end - begin, stamp)
                 for i in range(here, until):
+                    waited += 64
+                    check_signals(&waited)
                     if probe >= 0 and i - begin != probe:
                         continue
                     if i + 16 < last_token:

@@ -1,0 +1,16 @@
+"""Signals such as Ctrl-C, handled in the middle of a compiled loop."""
+
+from cpython.exc cimport PyErr_CheckSignals
+
+cdef enum:
+    #: Steps of a compiled loop, of some nanoseconds each, between two checks.
+    PATIENCE = 1 << 24
+
+
+cdef inline int check_signals(Py_ssize_t* steps) except -1 nogil:
+    """Run the handlers of signals that have arrived, once in `PATIENCE` steps; what they raise is raised."""
+    if steps[0] >= PATIENCE:
+        steps[0] = 0
+        with gil:
+            PyErr_CheckSignals()
+    return 0

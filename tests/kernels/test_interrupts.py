@@ -1,0 +1,90 @@
+"""A signal is handled in the middle of a document of a million tokens, and the chain goes on from there."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import time
+
+import numpy as np
+import pytest
+
+import plugsamp as ps
+from plugsamp.prediction.perplexity import left_to_right
+
+#: Seconds from a signal to the exception that its handler raises; the machine may be busy.
+HEARD = 1.0
+
+
+class Stopped(Exception):
+    """What the handler raises."""
+
+
+@contextlib.contextmanager
+def interrupted(seconds: float):
+    """Yield a function that sends a signal after so many seconds, which must be heard within `HEARD`."""
+    sent = []
+
+    def stop(number, frame):
+        raise Stopped
+
+    def send():
+        if not sent:
+            sent.append(time.monotonic() + seconds)
+            signal.setitimer(signal.ITIMER_REAL, seconds)
+
+    before = signal.signal(signal.SIGALRM, stop)
+    try:
+        with pytest.raises(Stopped):
+            yield send
+        assert time.monotonic() - sent[0] < HEARD
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def long_document(tokens: int) -> ps.Corpus:
+    rng = np.random.default_rng(0)
+    counts = np.vstack([rng.poisson(tokens / 200, 200), rng.poisson(1.0, (5, 200))])
+    return ps.Corpus.from_counts(counts, responses=np.arange(6.0))
+
+
+KERNELS = {
+    "dense": "gaussian", "fast": "none", "sparse": "none", "composed": "gaussian", "sparse_pc": "none",
+    "light_pc": "gaussian",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kernel, loss", KERNELS.items())
+def test_a_sweep_is_interrupted_in_a_document(kernel, loss, monkeypatch):
+    corpus = long_document(1_500_000)
+    chain = ps.Chain(corpus, ps.Model(64, loss=loss), kernel, seed=1)
+    before, sample = chain.z, chain.phases.sampler.sample
+    with interrupted(0.05) as send:
+
+        def sent_meanwhile(*arguments):
+            send()
+            return sample(*arguments)
+
+        monkeypatch.setattr(chain.phases.sampler, "sample", sent_meanwhile)
+        chain.run(100)
+    z = chain.z
+    assert (z != before).any()
+    counts = np.zeros((64, corpus.n_words), int)
+    np.add.at(counts, (z, corpus.words), 1)
+    assert (chain.counts.topic_word == counts).all()
+
+
+@pytest.fixture(scope="module")
+def predictor():
+    counts = np.random.default_rng(0).poisson(1.0, (40, 200))
+    model = ps.Model(40, loss="logistic")
+    return ps.fit(ps.Corpus.from_counts(counts, responses=["a", "b"] * 20), model, sweeps=4).predictor
+
+
+@pytest.mark.parametrize("what", [lambda p, c: p.predict(c), left_to_right], ids=["predict", "left_to_right"])
+def test_a_long_document_is_interrupted(what, predictor):
+    corpus = long_document(3_000_000)
+    with interrupted(0.3) as send:
+        send()
+        what(predictor, corpus)
