@@ -9,10 +9,13 @@ import numpy as np
 from plugsamp.brief import clipped, one_line
 from plugsamp.checks import listed
 from plugsamp.losses.coding import is_missing
-from plugsamp.posterior.tables import HTML_ROWS, Table
+from plugsamp.posterior.tables import Table
 
 #: Labels, names and columns that a line lists; characters of one of them.
 LISTED, LONG = 8, 24
+
+#: Documents whose predictions a notebook shows.
+ROWS = 12
 
 
 def corpus_table(corpus) -> Table:
@@ -109,7 +112,7 @@ def short_prediction_table(prediction) -> Table:
     if prediction.probabilities is not None and prediction.coding.task != "multilabel":
         columns["probability"] = prediction.probabilities.max(axis=1)
     if prediction.theta.shape[1]:
-        first = [_first_topics(row) for row in prediction.theta[:HTML_ROWS]]
+        first = [_first_topics(row) for row in prediction.theta[:ROWS]]
         columns["topics"] = first + [""] * (n - len(first))
     columns |= {"n_known": prediction.n_known, "n_unknown": prediction.n_unknown}
     scores = "" if prediction.calibrated is not False else "; probabilities are scores, not calibrated"
@@ -118,7 +121,7 @@ def short_prediction_table(prediction) -> Table:
 
 def _first_topics(theta) -> str:
     first = np.argsort(-theta, kind="stable")[:3]
-    return ", ".join(f"{k} {theta[k]:.0%}" for k in first)
+    return ", ".join(f"{k} ({theta[k]:.0%})" for k in first)
 
 
 def _labels(labels, coding) -> dict:

@@ -13,7 +13,7 @@ from plugsamp.files import csv_files
 from plugsamp.files.whole import complete
 
 #: Rows of a repr, of the HTML in a notebook; characters of a line of text, and of a cell.
-REPR_ROWS, HTML_ROWS, WIDTH, CELL = 8, 60, 100, 60
+REPR_ROWS, HTML_ROWS, WIDTH, CELL = 8, 40, 100, 60
 
 
 class Table:
@@ -29,6 +29,9 @@ class Table:
     formats : mapping of str to str, optional
         How numbers of a column are shown, as `format` takes it, such as ``{"share": ".1%"}``. By default
         real numbers have three digits after the point.
+    once : sequence of str, optional
+        Leading columns that are shown where their value, or that of a column before, differs from the row
+        above; files and data frames have all values.
 
     Raises
     ------
@@ -47,14 +50,20 @@ class Table:
     ([0.75, 0.25], 2, {'topic': 1, 'share': 0.25, 'words': ['vote']})
     """
 
-    def __init__(self, columns: Mapping, title: str = "", formats: Mapping[str, str] | None = None):
+    def __init__(
+        self,
+        columns: Mapping,
+        title: str = "",
+        formats: Mapping[str, str] | None = None,
+        once: Sequence[str] = (),
+    ):
         self._columns = {str(name): values for name, values in columns.items()}
         sizes = {name: len(values) for name, values in self._columns.items()}
         if len(set(sizes.values())) > 1:
             shown = ", ".join(f"{name} has {size}" for name, size in sizes.items())
             raise ValueError(f"the columns of a table must have the same length: {shown}")
         self._size = next(iter(sizes.values()), 0)
-        self.title, self._formats = title, dict(formats or {})
+        self.title, self._formats, self._once = title, dict(formats or {}), tuple(once)
 
     @classmethod
     def from_rows(cls, columns: Sequence[str], rows, title: str = "", formats=None) -> Table:
@@ -99,7 +108,7 @@ class Table:
             else [values[i] for i in rows]
             for name, values in self._columns.items()
         }  # fmt: skip
-        return type(self)(taken, self.title, self._formats)
+        return type(self)(taken, self.title, self._formats, self._once)
 
     def to_frame(self):
         """The table as a pandas.DataFrame.
@@ -155,7 +164,7 @@ class Table:
             Characters of the longest line; the last column is cut to fit.
         """
         n = self._size if rows is None or self._size <= rows else rows
-        cells = [[self._shown(name, values[i]) for i in range(n)] for name, values in self._columns.items()]
+        cells = self._cells(n)
         right = [_numeric(values) for values in self._columns.values()]
         widths, left = [], width
         for name, column in zip(self.columns, cells, strict=True):
@@ -180,24 +189,39 @@ class Table:
         return self.text(REPR_ROWS - bool(self.title))
 
     def _repr_html_(self) -> str:
-        """The table for a notebook; all text is escaped."""
+        return self.html()
+
+    def html(self, rows: int = HTML_ROWS) -> str:
+        """The table for a notebook, at most so many rows; all text is escaped."""
         right = [_numeric(values) for values in self._columns.values()]
         side = ['style="text-align:right"' if r else 'style="text-align:left" dir="auto"' for r in right]
         head = "".join(
             f"<th {look}>{escape(name)}</th>" for name, look in zip(self.columns, side, strict=True)
         )
         body = []
-        for i in range(min(self._size, HTML_ROWS)):
-            cells = (self._shown(name, values[i]) for name, values in self._columns.items())
+        for cells in zip(*self._cells(min(self._size, rows)), strict=True):
             row = (f"<td {look}>{escape(cell)}</td>" for cell, look in zip(cells, side, strict=True))
             body.append(f"<tr>{''.join(row)}</tr>")
-        caption = f"<caption>{escape(self.title)}</caption>" if self.title else ""
+        caption = f'<caption style="text-align:left">{escape(self.title)}</caption>' if self.title else ""
         more = self._size - len(body)
         note = f"<p>{more:,} more rows</p>" if more else ""
         return (
             f'<table class="plugsamp">{caption}<thead><tr>{head}</tr></thead>'
             f"<tbody>{''.join(body)}</tbody></table>{note}"
         )
+
+    def _cells(self, n: int) -> list[list[str]]:
+        """The first n cells of each column as they are shown."""
+        columns = [[self._shown(name, v) for v in values[:n]] for name, values in self._columns.items()]
+        names, before = self.columns, [""] * len(self.columns)
+        for i in range(n if self._once else 0):
+            row = [column[i] for column in columns]
+            for j, (name, column) in enumerate(zip(names, columns, strict=True)):
+                if name not in self._once or row[: j + 1] != before[: j + 1]:
+                    break
+                column[i] = ""
+            before = row
+        return columns
 
     def _shown(self, name: str, value) -> str:
         value = _plain(value)

@@ -77,9 +77,9 @@ class Prediction(Brief):
         return prediction_table(self, topics).to_frame()
 
     def _repr_html_(self) -> str:
-        from plugsamp.posterior.overview import short_prediction_table
+        from plugsamp.posterior.overview import ROWS, short_prediction_table
 
-        return short_prediction_table(self)._repr_html_()
+        return short_prediction_table(self).html(ROWS)
 
     def interval(self, level: float = 0.9) -> np.ndarray:
         """Equal-tailed predictive intervals of real responses, float64 (D, C, 2), in the user's units.

@@ -44,6 +44,15 @@ def test_a_table_is_shown_short_and_escaped():
         Table({"a": [1], "b": [1, 2]})
 
 
+def test_repeated_values_are_shown_once():
+    table = Table({"id": ["a", "a", "a", "b"], "true": [1, 1, 2, 2], "f": [1.0] * 4}, once=["id", "true"])
+    assert [line.split() for line in str(table).splitlines()[1:]] == [
+        ["a", "1", "1.000"], ["1.000"], ["2", "1.000"], ["b", "2", "1.000"],
+    ]  # fmt: skip
+    assert table.to_csv().count("a,") == 3 and len(table.html(2).split("<tr>")) == 4
+    assert str(table.take([1, 2])).splitlines()[1].split() == ["a", "1", "1.000"]
+
+
 def test_relevance_is_its_formula():
     marginal = word_marginal(PHI, [3, 1])
     np.testing.assert_allclose(marginal, [0.375, 0.325, 0.175, 0.125])
