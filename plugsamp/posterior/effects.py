@@ -18,6 +18,7 @@ from plugsamp.checks import is_number, whole
 from plugsamp.errors import InputError
 from plugsamp.posterior.design import Design, design
 from plugsamp.posterior.tables import Table
+from plugsamp.system import memory
 
 #: Draws of the proportions (as many as stm simulates), and the probability inside an interval.
 DRAWS, LEVEL = 25, 0.95
@@ -215,7 +216,7 @@ def effects(
     Raises
     ------
     InputError
-        See `plugsamp.posterior.design.design`.
+        See `plugsamp.posterior.design.design`; or the draws do not fit in memory.
 
     Notes
     -----
@@ -262,8 +263,15 @@ def proportions(fold_in, corpus, draws: int, topics) -> tuple[np.ndarray, np.nda
     known : bool (D,)
         Which documents have a known word.
     """
+    n_documents = corpus.n_documents
+    needed, free = 4 * draws * n_documents * len(topics), memory.available_bytes()
+    if free is not None and needed > free:
+        raise InputError(
+            f"{draws} draws of {len(topics)} topics for {n_documents:,} documents need "
+            f"{memory.in_words(needed)} of memory, {memory.in_words(free)} are free; name some topics "
+            "(topics=[...]), or take fewer draws or documents"
+        )
     tokens = fold_in.tokens(corpus)
-    n_documents = len(tokens.lengths)
     out = np.empty((draws, n_documents, len(topics)), dtype=np.float32)
     size = max(1, _BLOCK // (256 * fold_in.n_topics))
     for first in range(0, n_documents, size):

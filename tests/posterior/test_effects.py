@@ -142,6 +142,13 @@ def test_the_table_of_a_model():
         effects(predictor, "x", documents, level=95)
 
 
+def test_draws_that_do_not_fit_in_memory(monkeypatch):
+    documents, phi = corpus(6)
+    monkeypatch.setattr("plugsamp.system.memory.available_bytes", lambda: 10_000)
+    with pytest.raises(InputError, match=r"25 draws of 4 topics for 120 documents need 47 kB.*10 kB are free"):
+        proportions(fold_in(phi), documents, 25, np.arange(4))
+
+
 def hits(seed: int, n: int) -> np.ndarray:
     """Whether the interval of topic 0 holds its effect, for n simulated corpora with known topics."""
     found = []
