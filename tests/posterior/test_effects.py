@@ -145,7 +145,7 @@ def test_the_table_of_a_model():
 def test_draws_that_do_not_fit_in_memory(monkeypatch):
     documents, phi = corpus(6)
     monkeypatch.setattr("plugsamp.system.memory.available_bytes", lambda: 10_000)
-    with pytest.raises(InputError, match=r"25 draws of 4 topics for 120 documents need 47 kB.*10 kB are free"):
+    with pytest.raises(InputError, match=r"25 draws of 4 topics for 120 documents need 47 kB.*10 kB are"):
         proportions(fold_in(phi), documents, 25, np.arange(4))
 
 
