@@ -258,7 +258,7 @@ def _run(config: DictConfig, folder: Path, resumed: Callable[[], None] | None) -
         resumed()
         write()
 
-    with warnings_to(log):
+    with warnings_to(log), cores.threads(settings.n_jobs):
         try:
             metrics = run_fit.run(settings, chosen, model, folder, go_on if resumed is not None else None)
         except RunInterrupted:

@@ -14,7 +14,6 @@ from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
-from joblib import effective_n_jobs
 from omegaconf import DictConfig
 
 from plugsamp.checks import n_jobs_of, whole
@@ -59,7 +58,7 @@ def task(config: DictConfig) -> None:
 
     settings = settings_of(Settings, config)
     passes = saved.Passes.of(settings.predict)
-    batch, workers = whole("batch", settings.batch, 1), effective_n_jobs(n_jobs_of(settings.n_jobs))
+    batch, n_jobs = whole("batch", settings.batch, 1), n_jobs_of(settings.n_jobs)
     with contextlib.chdir(HydraConfig.get().runtime.cwd), warnings_to(log), _once():
         out = None if settings.out == "-" else target("out", settings.out, settings.overwrite)
         predictor = saved.load(settings.model, passes, settings.seed)
@@ -73,7 +72,7 @@ def task(config: DictConfig) -> None:
                 log.info("%s: going on behind the %s documents that it has", out, f"{file.done:,}")
             documents = _skipped(_documents(reader, predictor, settings.part, batch), file.done)
             totals = Totals(file.done)
-            for corpus, prediction in predicted(predictor, documents, workers):
+            for corpus, prediction in predicted(predictor, documents, n_jobs):
                 columns, rows, texts = _rows(corpus, prediction, settings.proportions, named, topics)
                 file.write(columns, rows, texts)
                 totals.add(prediction)

@@ -11,6 +11,7 @@ import numpy as np
 
 from plugsamp.naming import check_width
 from plugsamp.state import padded
+from plugsamp.system import cores
 from plugsamp.system.arena import aligned
 from plugsamp.system.dispatch import load
 
@@ -91,6 +92,7 @@ class FoldIn:
         self._table = aligned((rows.shape[0], padded(self.n_topics)), np.float32)
         top = rows.max(axis=1, initial=0.0)
         np.divide(rows, top[:, None], out=self._table[:, : self.n_topics], where=top[:, None] > 0)
+        self._usable = top > 0
         self._alpha = np.zeros(self._table.shape[1], np.float32)
         self._alpha[: self.n_topics] = alpha
 
@@ -102,14 +104,13 @@ class FoldIn:
         ValueError
             A document longer than the counts can hold.
         """
-        if tuple(corpus.vocabulary) != self.vocabulary:
+        if corpus.vocabulary is not self.vocabulary and tuple(corpus.vocabulary) != self.vocabulary:
             check_width(corpus.vocabulary, self.vocabulary)
             corpus = corpus.with_vocabulary(self.vocabulary)
         words, offsets = corpus.words, corpus.offsets
         n_unknown = np.array(corpus.n_unknown, dtype=np.int64)
-        usable = self._table.any(axis=1)
-        if not usable.all():
-            keep = usable[words]
+        keep = self._usable[words]
+        if not keep.all():
             running = np.concatenate([[0], np.cumsum(keep)])
             kept = running[offsets]
             n_unknown += np.diff(offsets) - np.diff(kept)
@@ -157,10 +158,15 @@ class FoldIn:
         return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)
 
     def _run(self, tokens: Tokens, keys, first: int, last: int, zbar, drawn=None) -> None:
-        """Add to rows first:last of `zbar` the proportions of every group of chains; fill `drawn`."""
+        """Add to rows first:last of `zbar` the proportions of every group of chains; fill `drawn`.
+
+        Ranges of documents are shared among the threads that `plugsamp.system.cores.threads` allows.
+        """
         tokens, keys = tokens.of(first, last), keys[first:last]
         steps = tokens.lengths * (LONGEST * len(self._alpha) // 16)
-        for start, stop in pieces(steps, STEPS):
+
+        def run(piece: tuple[int, int]) -> None:
+            start, stop = piece
             of = tokens.of(start, stop)
             for group in range(self.n_groups):
                 part = np.empty((0, 0, self.n_topics), np.float32)
@@ -175,6 +181,9 @@ class FoldIn:
                 zbar[first + start : first + stop] += found
                 if drawn is not None:
                     drawn[group * DRAWS : (group + 1) * DRAWS, start:stop] = part
+
+        for _ in cores.in_threads(run, pieces(steps, STEPS)):
+            pass
 
 
 def pieces(steps: np.ndarray, most: int) -> Iterator[tuple[int, int]]:

@@ -11,6 +11,7 @@ from plugsamp.checks import is_number
 from plugsamp.losses.base import BoundLoss, Loss
 from plugsamp.losses.coding import Coding
 from plugsamp.prediction.features import DocumentFeatures
+from plugsamp.system import cores
 
 #: Pairs of a kept draw and a draw of the topics that a mixture has at least, where there are so many.
 COMPONENTS, MOST_COMPONENTS = 64, 256
@@ -206,9 +207,10 @@ class Predictive(Mixture):
         return MOST_COMPONENTS if cheap else COMPONENTS
 
     def mixtures(self) -> Iterator[tuple[slice, list]]:
-        for first in range(0, self.n_documents, _CHUNK):
-            rows = slice(first, min(first + _CHUNK, self.n_documents))
-            drawn = self.draw_topics(rows.start, rows.stop)
+        n = self.n_documents
+        chunks = [slice(first, min(first + _CHUNK, n)) for first in range(0, n, _CHUNK)]
+        draws = cores.in_threads(lambda rows: self.draw_topics(rows.start, rows.stop), chunks)
+        for rows, drawn in zip(chunks, draws, strict=True):
             covariates = None if self.covariates is None else self.covariates[rows]
             n_documents = rows.stop - rows.start
             no_topics = np.zeros((n_documents, self.topics.shape[1]))

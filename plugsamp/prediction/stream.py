@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
-from joblib import effective_n_jobs
 
 from plugsamp.checks import n_jobs_of, whole
 from plugsamp.corpus import Corpus
 from plugsamp.prediction.matching import no_word_of_strangers, warn_of_strangers
 from plugsamp.prediction.results import Prediction
+from plugsamp.system import cores
 
 #: Documents of a batch.
 BATCH = 4096
@@ -50,9 +49,8 @@ def predict_iter(model, documents, *, batch: int = BATCH, n_jobs: int | None = N
     InputWarning
         At the end, where no document has had a word of the model.
     """
-    batch = whole("batch", batch, 1)
-    workers = effective_n_jobs(n_jobs_of(n_jobs))
-    return _predictions(model, corpora(documents, model.vocabulary, batch), workers)
+    batch, n_jobs = whole("batch", batch, 1), n_jobs_of(n_jobs)
+    return _predictions(model, corpora(documents, model.vocabulary, batch), n_jobs)
 
 
 def corpora(documents, vocabulary, batch: int = BATCH) -> Iterator[Corpus]:
@@ -70,10 +68,10 @@ def corpora(documents, vocabulary, batch: int = BATCH) -> Iterator[Corpus]:
         yield from documents
 
 
-def _predictions(model, batches: Iterable[Corpus], workers: int) -> Iterator[Prediction]:
+def _predictions(model, batches: Iterable[Corpus], n_jobs: int | None) -> Iterator[Prediction]:
     n_known = n_unknown = 0
     found: tuple[str, ...] = ()
-    for corpus, prediction in predicted(model, batches, workers):
+    for corpus, prediction in predicted(model, batches, n_jobs):
         n_known += int(prediction.n_known.sum())
         n_unknown += int(prediction.n_unknown.sum())
         found = corpus.vocabulary
@@ -82,31 +80,16 @@ def _predictions(model, batches: Iterable[Corpus], workers: int) -> Iterator[Pre
         warn_of_strangers(np.array([n_known]), np.array([n_unknown]), found, model.vocabulary)
 
 
-def predicted(model, batches: Iterable[Corpus], workers: int) -> Iterator[tuple[Corpus, Prediction]]:
-    """Yield corpora and their predictions in order, `workers` of them predicted at once in threads.
+def predicted(model, batches: Iterable[Corpus], n_jobs: int | None) -> Iterator[tuple[Corpus, Prediction]]:
+    """Yield corpora and their predictions in order, `n_jobs` of them predicted at once in threads.
 
     Nothing is said of documents without a word of the model.
     """
-    if workers == 1:
-        for corpus in batches:
-            yield corpus, _quietly(model, corpus)
-        return
-    with ThreadPoolExecutor(workers) as pool:
-        pending: deque[tuple[Corpus, Future]] = deque()
-        try:
-            for corpus in batches:
-                pending.append((corpus, pool.submit(_quietly, model, corpus)))
-                if len(pending) > workers:
-                    first, future = pending.popleft()
-                    yield first, future.result()
-            while pending:
-                first, future = pending.popleft()
-                yield first, future.result()
-        finally:
-            for _, future in pending:
-                future.cancel()
+    with cores.threads(n_jobs):
+        found = cores.in_threads(partial(_quietly, model), batches)
+    yield from found
 
 
-def _quietly(model, corpus: Corpus) -> Prediction:
+def _quietly(model, corpus: Corpus) -> tuple[Corpus, Prediction]:
     with no_word_of_strangers():
-        return model.predict(corpus)
+        return corpus, model.predict(corpus)

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import ContextVar
 
-from joblib import cpu_count
+from joblib import cpu_count, effective_n_jobs
 
 _sharers = 1
+
+_threads: ContextVar[int] = ContextVar("threads", default=1)
 
 
 def own() -> int:
@@ -33,3 +39,49 @@ def shared_by(processes: int):
         yield
     finally:
         _sharers = before
+
+
+@contextlib.contextmanager
+def threads(n_jobs: int | None):
+    """While inside, reading and prediction use so many threads.
+
+    Parameters
+    ----------
+    n_jobs : int or None
+        As joblib counts; None leaves their number as it is.
+    """
+    token = _threads.set(_threads.get() if n_jobs is None else effective_n_jobs(n_jobs))
+    try:
+        yield
+    finally:
+        _threads.reset(token)
+
+
+def n_threads() -> int:
+    """Return the number of threads that `threads` allows."""
+    return _threads.get()
+
+
+def in_threads(function: Callable, jobs: Iterable) -> Iterator:
+    """Return an iterator over `function` of each job, in their order.
+
+    As many threads compute it as `threads` allows now. One more job than that is taken from `jobs` ahead of
+    its turn. A job itself has one thread.
+    """
+    n = n_threads()
+    return map(function, jobs) if n == 1 else _in_threads(n, function, jobs)
+
+
+def _in_threads(n: int, function: Callable, jobs: Iterable) -> Iterator:
+    with ThreadPoolExecutor(n) as pool:
+        pending: deque[Future] = deque()
+        try:
+            for job in jobs:
+                pending.append(pool.submit(function, job))
+                if len(pending) > n:
+                    yield pending.popleft().result()
+            while pending:
+                yield pending.popleft().result()
+        finally:
+            for future in pending:
+                future.cancel()

@@ -7,8 +7,9 @@ import pytest
 
 import plugsamp as ps
 from plugsamp.kernels import left_to_right as compiled
-from plugsamp.prediction import fold_in, perplexity
+from plugsamp.prediction import fold_in, perplexity, predictive
 from plugsamp.prediction.fold_in import pieces
+from plugsamp.system import cores
 
 
 @pytest.fixture(scope="module")
@@ -25,17 +26,20 @@ def test_pieces():
     assert list(pieces(np.empty(0), 6)) == []
 
 
-@pytest.mark.parametrize("most", [1, 300])
-def test_pieces_change_no_bit(most, fitted, monkeypatch):
+@pytest.mark.parametrize(("most", "n_jobs"), [(1, 1), (300, 1), (300, 3)])
+def test_pieces_and_threads_change_no_bit(most, n_jobs, fitted, monkeypatch):
     predictor, corpus = fitted
     whole = predictor.predict(corpus)
     draws = predictor.fold_in.draws(predictor.fold_in.tokens(corpus), 3, 50)
     words = perplexity.left_to_right(predictor, corpus, 3).log_p
     monkeypatch.setattr(fold_in, "STEPS", most)
     monkeypatch.setattr(perplexity, "STEPS", most)
-    found = predictor.predict(corpus)
+    monkeypatch.setattr(predictive, "_CHUNK", 7)
+    with cores.threads(n_jobs):
+        found = predictor.predict(corpus)
+        again = predictor.fold_in.draws(predictor.fold_in.tokens(corpus), 3, 50)
     assert np.array_equal(found.zbar, whole.zbar) and np.array_equal(found.probabilities, whole.probabilities)
-    assert np.array_equal(predictor.fold_in.draws(predictor.fold_in.tokens(corpus), 3, 50), draws)
+    assert np.array_equal(again, draws)
     assert np.array_equal(perplexity.left_to_right(predictor, corpus, 3).log_p, words)
 
 
