@@ -44,3 +44,15 @@ def one_line(text: str) -> str:
 def clipped(text: str, width: int) -> str:
     """A text of at most `width` characters; an ellipsis marks the end of one that was cut."""
     return text if len(text) <= width else text[: max(width - 1, 0)] + "…"
+
+
+def shown(text, width: int = 60) -> str:
+    """Text from a corpus on one line, what does not print written out, its end left out where it is long."""
+    return clipped(one_line(text), width)
+
+
+def cut(n_shown: int, n_all: int, what: str, where: str = "") -> str:
+    """What is said of a list that is cut; nothing of one that is whole."""
+    if n_shown >= n_all:
+        return ""
+    return f"{n_shown:,} of {n_all:,} {what} are shown" + (f"; {where}." if where else ".")

@@ -9,10 +9,10 @@ import pytest
 
 import plugsamp as ps
 from plugsamp.diagnostics.agreement import agreement
+from plugsamp.posterior.parts import model_parts
 from plugsamp.prediction.ensembles import Ensemble
 from plugsamp.prediction.evaluation import evaluate
 from plugsamp.report.folder import read as read_run
-from plugsamp.report.members import members_of
 from plugsamp.report.topics import models as report_topics
 
 
@@ -146,7 +146,7 @@ def test_the_command(tmp_path, monkeypatch, capsys):
         else:
             tokens = [int(row["tokens"]) for row in rows]
             assert sum(tokens[:2]) == sum(tokens[2:]) == metrics["n_tokens"]
-    shown = report_topics(members_of(ps.load_model("run/model")), None, None, read_run(Path("run")).topics)
+    shown = report_topics(model_parts(ps.load_model("run/model")), None, None, read_run(Path("run")).topics)
     for model, mine in zip(shown, (tokens[:2], tokens[2:]), strict=True):
         shares = {topic.number: topic.share for topic in model.topics}
         assert shares == {k: n / sum(mine) for k, n in enumerate(mine)}

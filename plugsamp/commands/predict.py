@@ -25,12 +25,12 @@ from plugsamp.commands.wording import warnings_to
 from plugsamp.corpus import Corpus
 from plugsamp.files.table_files import TableFile
 from plugsamp.fitting.runfolder import prediction_rows
+from plugsamp.posterior import names
+from plugsamp.posterior.parts import naming
 from plugsamp.prediction.evaluation import Evaluation
 from plugsamp.prediction.matching import warn_of_strangers
 from plugsamp.prediction.stream import corpora, predicted
 from plugsamp.readers.files import STANDARD_INPUT
-from plugsamp.report import names
-from plugsamp.report.members import naming
 
 log = logging.getLogger(__name__)
 

@@ -79,24 +79,47 @@ def documents(config: DictConfig, run, predictor, path: Path, given: Sequence[st
     if node is None:
         log.warning("the run does not say what its corpus was; corpus=... brings the documents in")
         return None, None
-    need = predictor.coding.task != "none"
-    where = None if named else working_folder(path)
-    node, recalled = saved.recall(node, str(path), given) if named else (node, ())
-    told = replace(saved.wanted(predictor, need), recalled=recalled)
-    try:
-        with contextlib.chdir(where) if where is not None else contextlib.nullcontext():
-            reader = hydra_source.object_of("corpus", node).for_model(told)
-            train, test = reader.read(vocabulary=predictor.vocabulary)
-    except (ValueError, OSError) as error:
-        if named:
-            raise
-        log.warning("the run's corpus cannot be read, so its documents are left out (%s)", error)
-        return None, None
+    if not named:
+        try:
+            train, test = documents_of_run(run, predictor, path)
+        except (ValueError, OSError) as error:
+            log.warning("the run's corpus cannot be read, so its documents are left out (%s)", error)
+            return None, None
+        return train, test
+    node, recalled = saved.recall(node, str(path), given)
+    train, test = _read(node, predictor, recalled)
     if not folder.trained_on(run, train):
         log.warning(
             "these are not the training documents of the run: what is said of documents is about others"
         )
     return train, test
+
+
+def documents_of_run(run, predictor, path: Path):
+    """Training and test documents of a run, read as its configuration says.
+
+    Raises
+    ------
+    ValueError, OSError
+        They cannot be read; an InputError where the run does not say what its corpus was.
+    """
+    node = run.config.get("corpus")
+    if node is None:
+        raise InputError("the run does not say what its corpus was", file=path)
+    where = working_folder(path)
+    with contextlib.chdir(where) if where is not None else contextlib.nullcontext():
+        train, test = _read(node, predictor, ())
+    if not folder.trained_on(run, train):
+        log.warning(
+            "these are not the training documents of the run: what is said of documents is about others"
+        )
+    return train, test
+
+
+def _read(node, predictor, recalled):
+    told = saved.wanted(predictor, predictor.coding.task != "none")
+    reader = hydra_source.object_of("corpus", node).for_model(replace(told, recalled=recalled))
+    return reader.read(vocabulary=predictor.vocabulary)
 
 
 USAGE = """\

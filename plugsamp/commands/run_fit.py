@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import logging
-import platform
 import shutil
 import sys
 from collections.abc import Mapping
-from functools import partial
-from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -20,16 +17,13 @@ from plugsamp.checkpoint.generations import Generations
 from plugsamp.checkpoint.options import Checkpoints
 from plugsamp.checks import whole
 from plugsamp.commands import sweeping
-from plugsamp.diagnostics import sparsity, topic_table
-from plugsamp.diagnostics.agreement import agreement
-from plugsamp.diagnostics.summary import plain_table, rich_table, topics
+from plugsamp.diagnostics.summary import plain_table, rich_table
 from plugsamp.errors import Interrupted, RunInterrupted
 from plugsamp.exchange import check_netcdf, write_netcdf
-from plugsamp.exchange.chains import shortened
 from plugsamp.files.storage import StorageError
 from plugsamp.files.whole import write_json
-from plugsamp.fitting.fit import Fit, check_scheme, fit, kept_sweeps
-from plugsamp.fitting.progress import Progress, duration, quantity
+from plugsamp.fitting.fit import check_scheme, fit, kept_sweeps
+from plugsamp.fitting.progress import Progress
 from plugsamp.fitting.runfolder import (
     CHECKPOINT,
     CONFIG,
@@ -39,24 +33,23 @@ from plugsamp.fitting.runfolder import (
     write_weights,
 )
 from plugsamp.fitting.second_step import SecondStep
-from plugsamp.fitting.separate import SeparateFit
 from plugsamp.kernels.base import Kernel
 from plugsamp.losses.coding import is_missing
 from plugsamp.losses.none import NoLoss
 from plugsamp.model import Model
 from plugsamp.options import check_kept
-from plugsamp.posterior import quality
+from plugsamp.posterior.parts import Part
+from plugsamp.posterior.posterior import Posterior
 from plugsamp.posterior.rankings import check_ranking, top_words, word_marginal
-from plugsamp.prediction.evaluation import evaluate
+from plugsamp.posterior.record import record, references
+from plugsamp.posterior.summary import chosen as largest_topics
+from plugsamp.posterior.summary import outcome, rows_of
 from plugsamp.prediction.inference import MOST_PASSES
 from plugsamp.prediction.models import check_model, save_model
 from plugsamp.readers.base import Reader, Wanted
-from plugsamp.references import entries_of, parts_of
 from plugsamp.registry import require
 from plugsamp.regression.weights import check_update
-from plugsamp.report.members import Member, members_of
 from plugsamp.sweeps.possible import responses_of
-from plugsamp.system import dispatch
 
 log = logging.getLogger(__name__)
 
@@ -138,37 +131,36 @@ def run(settings, chosen: Mapping, model: Model, folder: Path, resumed=None) -> 
         says = f", or say where the labels are, corpus.{where}=..." if where else ""
         raise ValueError(f"the documents have no labels; choose loss=none{says}")
     _check_test(settings.metric, model, test)
-    result = _fit(settings, chosen, model, train, folder, resumed)
-    predictor = result.predictor.with_options(**vars(settings.predict))
+    posterior = _fit(settings, chosen, model, train, folder, resumed).with_options(**vars(settings.predict))
     if settings.save_model:
-        save_model(folder / "model", predictor, model, overwrite=settings.overwrite or resumed is not None)
-    trained = evaluate(predictor, train)
-    tested = evaluate(predictor, test, held_out=True) if test is not None else None
-    metrics = metrics_of(settings, train, result, trained, tested)
-    kernel = result.chain.kernel if isinstance(result, Fit) else chosen["kernel"]
-    metrics["references"] = entries_of(parts_of(model, kernel))
+        overwrite = settings.overwrite or resumed is not None
+        save_model(folder / "model", posterior.predictor, model, overwrite=overwrite)
+    trained = posterior.evaluate(train)
+    tested = posterior.evaluate(test, held_out=True) if test is not None else None
+    metrics = record(posterior, trained, tested)
+    kernel = chosen["kernel"] if posterior.chain is None else posterior.chain.kernel
+    metrics["references"] = references(model, kernel)
     if tested is not None:
         write_predictions(folder / "predictions.csv", **tested.table())
-    members = members_of(predictor)
-    owner = None if isinstance(result, Fit) else "chain" if settings.chains > 1 else "task"
-    write_weights(folder / "weights.csv", map(weight_rows, members), owner)
-    tables = _topic_tables(result, predictor, train)
-    rows = map(partial(topic_rows, settings.top_words, settings.topic_words), members, tables)
-    write_topics(folder / "topics.csv", rows, owner)
-    metrics["topic_quality"] = quality.means(tables)
+    write_weights(folder / "weights.csv", map(weight_rows, posterior.parts), posterior.owner)
+    rows = [
+        topic_rows(settings.top_words, settings.topic_words, part, posterior.stats(part))
+        for part in posterior.parts
+    ]
+    write_topics(folder / "topics.csv", rows, posterior.owner)
     if settings.netcdf:
-        write_netcdf(result, folder / exchange.FILE)
-    listed = tables_of(result, predictor, settings.top_words, settings.topic_words)
+        write_netcdf(posterior, folder / exchange.FILE)
+    listed = rows_of(posterior, settings.top_words, settings.topic_words)
     text = "\n\n".join(f"{one_line(title)}\n{plain_table(rows, 160)}".lstrip("\n") for title, rows in listed)
     (folder / "topics.txt").write_text(text + "\n", encoding="utf-8", errors="replace")
     if settings.report:
         parts = {"train": train, "test": test, "train_prediction": trained.prediction}
-        report.write(folder, metrics=metrics, predictor=predictor, **parts)
+        report.write(folder, metrics=metrics, predictor=posterior.predictor, **parts)
     write_json(folder / "metrics.json", metrics)
     if sweeping.current() is None:
-        show(result, trained, tested, listed, folder, metrics)
+        show(posterior, settings.top_words, settings.topic_words, folder)
     else:  # whose table comes at the end
-        for line in outcome(result, trained, tested, metrics):
+        for line in outcome(posterior):
             log.info("%s", line)
     return metrics
 
@@ -185,14 +177,7 @@ def _check_test(name: str, model: Model, test) -> None:
         )
 
 
-def _topic_tables(result: Fit | SeparateFit, predictor, train) -> list[dict]:
-    """By model what is known of its topics."""
-    if isinstance(result, SeparateFit):
-        return result.topics
-    return [topic_table(result.chain, predictor.phi, predictor.eta.mean(axis=0), train.counts())]
-
-
-def topic_rows(n_words: int, by: str, member: Member, columns: dict) -> tuple[str, dict, list[list[str]]]:
+def topic_rows(n_words: int, by: str, member: Part, columns: dict) -> tuple[str, dict, list[list[str]]]:
     """What topics.csv has of a model."""
     predictor = member.predictor
     best = top_words(predictor.phi, n_words, by, word_marginal(predictor.phi, columns["tokens"]))
@@ -200,7 +185,7 @@ def topic_rows(n_words: int, by: str, member: Member, columns: dict) -> tuple[st
     return member.name, columns, words
 
 
-def weight_rows(member: Member) -> tuple[str, list[str], list[str], np.ndarray]:
+def weight_rows(member: Part) -> tuple[str, list[str], list[str], np.ndarray]:
     """What weights.csv has of a model: of many covariates the strongest."""
     predictor, eta = member.predictor, member.eta
     n_topics, names = predictor.n_topics, predictor.covariate_names
@@ -214,20 +199,6 @@ def weight_rows(member: Member) -> tuple[str, list[str], list[str], np.ndarray]:
     return member.name, member.outputs, [columns[j] for j in kept], eta
 
 
-def tables_of(result: Fit | SeparateFit, predictor, n_words: int, by: str) -> list[tuple[str, list]]:
-    """(title, topics) of the model, or of every model of separate chains."""
-    if isinstance(result, SeparateFit):
-        members, codings, names = predictor.members, predictor.member_codings(), predictor.names
-        totals = result.topic_totals
-    else:
-        members, codings, names = [predictor], [predictor.coding], [""]
-        totals = [result.chain.counts.topic_totals]
-    return [
-        (name, topics(m.phi, n, m.eta.mean(axis=0), coding, m.vocabulary, n_words, by=by))
-        for name, m, coding, n in zip(names, members, codings, totals, strict=True)
-    ]
-
-
 def wanted(settings, model: Model) -> Wanted:
     """What the reader should know of the model."""
     covariates = settings.covariates
@@ -235,7 +206,7 @@ def wanted(settings, model: Model) -> Wanted:
     return Wanted(responses, covariates.numeric, covariates.categorical)
 
 
-def _fit(settings, chosen, model, train, folder: Path, resumed) -> Fit | SeparateFit:
+def _fit(settings, chosen, model, train, folder: Path, resumed) -> Posterior:
     n_tokens = train.n_tokens
     sweep = sweeping.current()
     # Chains of their own report when they are done, and are counted as they are.
@@ -332,107 +303,17 @@ def described(train, test) -> str:
     return text
 
 
-def metrics_of(settings, train, result: Fit | SeparateFit, trained, tested) -> dict:
-    """What metrics.json holds."""
-    if tested is not None and tested.main is not None:
-        main, name = tested.main, f"test_{tested.main_name}"
-    elif trained.main is not None:  # of test documents without responses there is nothing to compare
-        main, name = trained.main, f"train_{trained.main_name}"
-    else:  # no responses: how well the topics explain the words
-        main = result.trace[-1]["log_joint_words"] / max(train.n_tokens, 1)
-        name = "log_joint_words_per_token"
-    shape, one = {}, isinstance(result, Fit)
-    if one:
-        shape["kernel"] = repr(result.chain.kernel)
-        shape["backend"] = repr(result.chain.backend)
-        shape["start"] = result.start
-        shape["sparsity"] = sparsity(result.chain.counts.doc_topic, result.chain.counts.topic_word)
-        last = result.trace[-1]
-        for what in ("acceptance", "moves"):
-            shape[what] = {k.partition("_")[2]: v for k, v in last.items() if k.startswith(f"{what}_")}
-    if settings.chains > 1:
-        shape["chains"] = settings.chains
-        shape["mixing"] = mixing_of(settings, result)
-    if settings.multiclass == "multitask":  # of one posterior; the mean of several chains
-        last = [row["log_joint"] for row in result.trace if row["sweep"] == result.n_sweeps]
-        shape["log_joint"] = float(np.mean(last))
-    return {
-        "main": main,
-        "main_name": name,
-        "test": tested.measures if tested is not None else None,
-        "train": trained.measures,
-        "seconds": result.seconds,
-        "start_seconds": result.seconds - result.sweep_seconds,
-        "tokens_per_second": result.tokens_per_second,
-        "sweeps": result.n_sweeps,
-        "kept_sweeps": [shortened(kept) for kept in ([result.kept] if one else result.kept)],
-        "n_topics": settings.n_topics,
-        "n_documents": train.n_documents,
-        "n_words": train.n_words,
-        "n_tokens": train.n_tokens,
-        "seed": settings.seed,
-        **shape,
-        "approximations": list(result.approximations),
-        "corpus_digest": train.digest(),
-        "versions": {
-            "python": platform.python_version(),
-            **{name: version(name) for name in ("plugsamp", "numpy", "scipy")},
-            "instruction set": dispatch.chosen(),
-        },
-    }
-
-
-def mixing_of(settings, result: SeparateFit) -> dict:
-    """Whether several chains agree; why that is not known, where it is not."""
-    burn_in = settings.sweeps // 2 if settings.burn_in is None else settings.burn_in
-    try:
-        return agreement(result.trace, burn_in)
-    except (ValueError, ImportError) as error:
-        return {"unknown": str(error)}
-
-
-def show(result: Fit | SeparateFit, trained, tested, tables, folder: Path, metrics: Mapping) -> None:
+def show(posterior, n_words: int, by: str, folder: Path) -> None:
     """The outcome on standard output: metrics, then the largest topics, or the strongest of each model."""
-    print("\n".join([*outcome(result, trained, tested, metrics), ""]))
+    print("\n".join([*outcome(posterior), ""]))
     width = max(shutil.get_terminal_size((100, 24)).columns, 40)  # a narrower table says nothing
-    if len(tables) == 1 or "chains" in metrics:  # of several chains the first
-        every = tables[0][1]
-    else:
-        every = [max(rows, key=lambda t: t.speaks_for[0][1] if t.speaks_for else 0.0) for _, rows in tables]
-    largest = every[:SHOWN]
+    largest, left = largest_topics(posterior, n_words, by)
     if sys.stdout.isatty():
         from rich.console import Console
 
         Console().print(rich_table(largest, width))
     else:
         print(plain_table(largest, width))
-    left = sum(len(rows) for _, rows in tables) - len(largest)
     if left:
         print(f"... {left} more in {folder / 'topics.txt'}")
     print(f"\nrun folder: {folder}")
-
-
-def outcome(result: Fit | SeparateFit, trained, tested, metrics: Mapping) -> list[str]:
-    """Measures, agreement and speed, a line each."""
-    lines = [
-        f"{what:5} {_numbers(evaluation.measures)}"
-        for what, evaluation in (("test", tested), ("train", trained))
-        if evaluation is not None and evaluation.measures
-    ]
-    mixed = metrics.get("mixing")
-    if mixed is not None:
-        known = [
-            f"{k.replace('_', ' ')} {one.get('constant') or format(one['r_hat'], '.3f')}"
-            for k, one in mixed.items()
-            if k != "unknown"
-        ]
-        lines.append(f"R-hat {', '.join(known)}" if known else f"R-hat unknown: {mixed['unknown']}")
-    sweeps, whole = duration(result.sweep_seconds), duration(result.seconds)
-    start = "" if sweeps == whole else f"; with the start {whole}"
-    speed = quantity(result.tokens_per_second)
-    return [*lines, f"{result.n_sweeps} sweeps in {sweeps}, {speed} tok/s{start}"]
-
-
-def _numbers(measures: Mapping) -> str:
-    shown = [f"{one_line(k.replace('_', ' '))} {v:z.3f}" for k, v in measures.items() if isinstance(v, float)]
-    return ", ".join([*shown, f"{measures['n_scored']:,} scored"])

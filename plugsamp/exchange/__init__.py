@@ -11,7 +11,7 @@ import warnings
 from contextlib import contextmanager
 from pathlib import Path
 
-from plugsamp.exchange.chains import of_fit, of_folder
+from plugsamp.exchange.chains import of_folder, of_posterior
 
 #: The file of a run folder.
 FILE = "trace.nc"
@@ -22,7 +22,7 @@ def to_arviz(fitted, *, draws: str | None = None, aligned: bool = False):
 
     Parameters
     ----------
-    fitted : Fit, SeparateFit of several chains, or path-like
+    fitted : Posterior or path-like
         Or the folder of a run.
     draws : {"sweeps", "kept"}, optional
         Every sweep after the burn-in, with what is traced of it; or those whose draws were kept, with the
@@ -51,7 +51,7 @@ def to_arviz(fitted, *, draws: str | None = None, aligned: bool = False):
     ImportError
         Where xarray is not installed; the message says how to.
     """
-    data = of_folder(fitted) if isinstance(fitted, str | Path) else of_fit(fitted)
+    data = of_folder(fitted) if isinstance(fitted, str | Path) else of_posterior(fitted)
     _check_xarray()
     from plugsamp.exchange.datasets import datasets
 

@@ -56,20 +56,18 @@ class Chains:
         )  # fmt: skip
 
 
-def of_fit(fitted) -> Chains:
-    predictor = fitted.predictor
-    if isinstance(predictor, Ensemble):
-        _check_one_posterior(predictor.scheme)
-        traces = [_columns([row for row in fitted.trace if row["chain"] == name]) for name in predictor.names]
-        corpus, kept, members = fitted.corpus, fitted.kept, list(predictor.members)
-        joint = fitted.joint
-        approximations = fitted.approximations
-    else:
-        traces, kept, members = [_columns(fitted.trace)], [fitted.kept], [predictor]
-        corpus, joint = fitted.chain.corpus, fitted.chain.coding.n_outputs == predictor.coding.n_outputs
-        approximations = fitted.chain.approximations
-    about = {"config": json.dumps(fitted.options), "approximations": "; ".join(approximations)}
-    return Chains(traces, fitted.burn_in, kept, members, joint, corpus, about)
+def of_posterior(posterior) -> Chains:
+    if posterior.owner == "task":
+        _check_one_posterior(posterior.combine)
+    if not posterior.trace:
+        raise ValueError(posterior.without("trace"))
+    traces = list(posterior.trace.by_chain().values())
+    approximations = posterior.approximations
+    about = {"config": json.dumps(posterior.options), "approximations": "; ".join(approximations)}
+    kept = [list(part.kept) for part in posterior.parts]
+    predictors = [part.predictor for part in posterior.parts]
+    corpus = posterior.corpus
+    return Chains(traces, posterior.burn_in, kept, predictors, posterior.joint, corpus, about)
 
 
 def of_folder(path) -> Chains:
@@ -119,10 +117,3 @@ def _check_one_posterior(scheme: str) -> None:
             f"the models of multiclass={scheme} have posteriors of their own: they are no chains of one, and "
             "ArviZ has no place for them"
         )
-
-
-def _columns(rows: Sequence[dict]) -> dict[str, np.ndarray]:
-    names = [name for name in rows[0] if name not in ("chain", "task")]
-    return {
-        name: np.array([np.nan if row[name] is None else row[name] for row in rows], float) for name in names
-    }

@@ -6,7 +6,7 @@ import logging
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -22,73 +22,16 @@ from plugsamp.covariates.options import Covariates
 from plugsamp.errors import InputWarning
 from plugsamp.fitting.running import STARTING, Run, in_start
 from plugsamp.fitting.second_step import SecondStep
-from plugsamp.fitting.separate import SeparateFit, fit_separately
+from plugsamp.fitting.separate import fit_separately
 from plugsamp.fitting.starts import Start
 from plugsamp.fitting.two_step import check_second_step, without_responses
 from plugsamp.fitting.two_step import second_step as with_second_step
 from plugsamp.model import Model
+from plugsamp.posterior.parts import Part
+from plugsamp.posterior.posterior import Posterior
 from plugsamp.prediction.ensembles import CHAINS, SCHEMES
-from plugsamp.prediction.inference import Predictor
 
 log = logging.getLogger(__name__)
-
-
-@dataclass
-class Fit:
-    """The outcome of `fit`.
-
-    Attributes
-    ----------
-    chain : Chain
-        As it is after the last sweep; it can go on.
-    predictor : Predictor
-        Made of the kept draws.
-    trace : list of dict
-        A row a sweep (see `trace_row`).
-    seconds : float
-        Of sampling and of the start, without what was traced, kept and shown.
-    start : str
-        How the chain was started.
-    burn_in : int
-    kept : list of int
-        The sweeps whose draws the predictor holds.
-    options : dict
-        What `fit` was told, in words.
-    """
-
-    chain: Chain
-    predictor: Predictor
-    trace: list[dict] = field(repr=False)
-    seconds: float = 0.0
-    start: str = ""
-    burn_in: int = 0
-    kept: list[int] = field(default_factory=list, repr=False)
-    options: dict = field(default_factory=dict, repr=False)
-
-    @property
-    def approximations(self) -> tuple[str, ...]:
-        """What kept the chain from the posterior, a clause each."""
-        return self.chain.approximations
-
-    @property
-    def n_sweeps(self) -> int:
-        return len(self.trace)
-
-    @property
-    def sweep_seconds(self) -> float:
-        """Of `seconds` those of the sweeps; the others are the start's."""
-        return sum(row["seconds"] for row in self.trace)
-
-    @property
-    def tokens_per_second(self) -> float:
-        """Of the sweeps."""
-        return len(self.trace) * self.chain.corpus.n_tokens / max(self.sweep_seconds, 1e-9)
-
-    def to_arviz(self, **options):
-        """The chain for ArviZ (`plugsamp.exchange.to_arviz`)."""
-        from plugsamp.exchange import to_arviz
-
-        return to_arviz(self, **options)
 
 
 def fit(
@@ -113,8 +56,8 @@ def fit(
     observers: Iterable[Callable[[Mapping], object]] = (),
     checkpoint: Checkpoints | Memory | str | Path | None = None,
     resume: bool = False,
-) -> Fit | SeparateFit:
-    """Run a chain and keep its draws.
+) -> Posterior:
+    """Run a chain, or several, and keep draws.
 
     Parameters
     ----------
@@ -165,7 +108,8 @@ def fit(
 
     Returns
     -------
-    Fit, or plugsamp.fitting.separate.SeparateFit of separate chains
+    Posterior
+        Topics, weights, predictions, trace (`plugsamp.posterior.posterior.Posterior`).
 
     Raises
     ------
@@ -182,8 +126,8 @@ def fit(
     --------
     >>> import numpy as np, plugsamp as ps
     >>> corpus = ps.Corpus.from_counts(np.array([[3, 0, 1], [0, 2, 2]]), responses=["a", "b"])
-    >>> result = ps.fit(corpus, ps.Model(n_topics=2, loss="hinge"), sweeps=4)
-    >>> len(result.trace)
+    >>> posterior = ps.fit(corpus, ps.Model(n_topics=2, loss="hinge"), sweeps=4)
+    >>> len(posterior.trace)
     4
     """
     kept = kept_sweeps(sweeps, burn_in, thin)
@@ -232,7 +176,12 @@ def fit(
             second_step=second_step, covariates=encoder, init=init, checkpoint=checkpoint,
             resume=resume,
         )  # fmt: skip
-        return replace(separate, options=told, burn_in=first_kept)
+        predictor, parts = separate
+        joint = supervised == "joint" or model.loss.unsupervised
+        return Posterior(
+            predictor, parts, corpus=corpus, burn_in=first_kept, start=told["start"], joint=joint,
+            options=told,
+        )  # fmt: skip
     identity = None
     if checkpoint is not None:
         identity = run_identity(
@@ -240,6 +189,7 @@ def fit(
             burn_in=burn_in, thin=thin, start=init, supervised=supervised,
             second_step=second_step or SecondStep(), covariates=covariates,
         )  # fmt: skip
+    given = corpus
     if encoder is not None:
         corpus = encoder.transform(corpus)
     separate = supervised == "two_step" and not model.loss.unsupervised
@@ -285,8 +235,14 @@ def fit(
             predictor = replace(predictor, encoder=encoder)
         if recorder is not None:
             recorder.finish()
-        return Fit(
-            chain, predictor, run.trace, run.seconds, run.started, first_kept, list(run.kept), told
+        part = Part(
+            predictor, predictor.coding, columns=slice(0, predictor.n_topics), trace=run.trace,
+            kept=list(run.kept), seconds=run.seconds, n_tokens=chain.corpus.n_tokens,
+            approximations=tuple(chain.approximations),
+        )  # fmt: skip
+        return Posterior(
+            predictor, [part], chain=chain, corpus=given, burn_in=first_kept, start=run.started,
+            joint=not separate, options=told,
         )  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from plugsamp.checkpoint import snapshot
 from plugsamp.files.storage import StorageError
 from plugsamp.fitting.starts import Start, warm
 from plugsamp.fitting.two_step import Proportions
+from plugsamp.posterior.trace import Trace
 from plugsamp.prediction.keeper import PosteriorKeeper
 
 log = logging.getLogger(__name__)
@@ -51,7 +52,7 @@ class Run:
         self.chain = chain
         self.keeper = PosteriorKeeper(chain)
         self.proportions = Proportions(chain) if proportions else None
-        self.trace: list[dict] = []
+        self.trace = Trace()
         self.kept: list[int] = []
         self.seconds = 0.0
         self.started = chain.started

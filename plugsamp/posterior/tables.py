@@ -85,6 +85,10 @@ class Table:
             raise KeyError(f"there is no column {name!r}; the columns are {', '.join(self._columns)}")
         return self._columns[name]
 
+    def items(self):
+        """Names and columns."""
+        return self._columns.items()
+
     def __contains__(self, name) -> bool:
         return name in self._columns
 

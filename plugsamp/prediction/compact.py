@@ -13,7 +13,7 @@ from plugsamp.prediction.models import KIND, load_model, model_data
 from plugsamp.prediction.topic_table import packed
 
 
-def export(predictor, path, eta: str = "draws", overwrite: bool = False) -> Path:
+def export(predictor, path, eta: str = "draws", overwrite: bool = False, more: dict | None = None) -> Path:
     """Write a model's inference-only form, which `load_model` and ``plugsamp predict`` take.
 
     Topics, weights, vocabulary and whatever else prediction needs, compressed without a loss: no priors, no
@@ -22,7 +22,7 @@ def export(predictor, path, eta: str = "draws", overwrite: bool = False) -> Path
 
     Parameters
     ----------
-    predictor : Predictor, Ensemble, Fit, SeparateFit or path-like
+    predictor : Posterior, Predictor, Ensemble or path-like
         Or the folder of a run or model.
     path : path-like
         One file, to be called what you like.
@@ -31,6 +31,8 @@ def export(predictor, path, eta: str = "draws", overwrite: bool = False) -> Path
         predictors are those of the mean, and there are no probabilities and intervals, which draws are for.
     overwrite : bool
         Replace a file that is there.
+    more : dict, optional
+        Plain values that are written beside the model.
 
     Raises
     ------
@@ -62,7 +64,8 @@ def export(predictor, path, eta: str = "draws", overwrite: bool = False) -> Path
             small |= {owner + name: values for name, values in packed(array).items()}
         else:
             small[name] = array
-    return write_archive(path, KIND, small, content | {"plugsamp": version("plugsamp")}, overwrite)
+    content |= {"plugsamp": version("plugsamp")} | (more or {})
+    return write_archive(path, KIND, small, content, overwrite)
 
 
 def averaged(predictor: Predictor | Ensemble) -> Predictor | Ensemble:

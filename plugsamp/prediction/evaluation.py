@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from plugsamp.brief import Brief
+from plugsamp.losses.coding import is_missing
+from plugsamp.posterior.tables import Table
 from plugsamp.prediction import metrics
 from plugsamp.prediction.matching import responses_for
 from plugsamp.prediction.perplexity import document_completion
@@ -14,7 +15,7 @@ from plugsamp.prediction.results import Prediction
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Evaluation(Brief):
+class Evaluation:
     """Predictions of a corpus and how good they are.
 
     Attributes
@@ -36,6 +37,78 @@ class Evaluation(Brief):
     @property
     def main(self) -> float | None:
         return None if self.main_name is None else self.measures[self.main_name]
+
+    def by_class(self) -> Table:
+        """Return the scores of each class or label.
+
+        Returns
+        -------
+        Table
+            ``class``, ``true`` and ``predicted`` (documents), ``precision``, ``recall``, ``f1``; NaN of 0/0.
+
+        Raises
+        ------
+        ValueError
+            The responses are no classes, or there are none to compare with.
+        """
+        true, predicted, names = self._sides()
+        n_true, n_predicted, right = true.sum(axis=0), predicted.sum(axis=0), (true & predicted).sum(axis=0)
+        with np.errstate(invalid="ignore"):
+            return Table(
+                {
+                    "class": names, "true": n_true, "predicted": n_predicted,
+                    "precision": right / n_predicted, "recall": right / n_true,
+                    "f1": 2 * right / (n_true + n_predicted),
+                }
+            )  # fmt: skip
+
+    def confusion(self) -> Table:
+        """Return how often documents of each class (rows) were predicted as each class (columns).
+
+        Raises
+        ------
+        ValueError
+            Documents have no class, or several labels.
+        """
+        if self.prediction.coding.task == "multilabel":
+            raise ValueError(
+                "documents have several labels, which no confusion matrix holds; by_class() scores each"
+            )
+        true, predicted, names = self._sides()
+        counts = true.astype(np.int64).T @ predicted.astype(np.int64)
+        return Table({"true": names} | {name: counts[:, c] for c, name in enumerate(names)})
+
+    def _sides(self) -> tuple[np.ndarray, np.ndarray, list[str]]:
+        """True and predicted classes of documents with a known one, bool (D', C) each, and their names."""
+        task, labels = self.prediction.coding.task, self.prediction.labels
+        if task not in ("binary", "multiclass", "multilabel"):
+            raise ValueError(f"the model predicts {'nothing' if task == 'none' else 'numbers'}, not classes")
+        if self.truth is None:
+            raise ValueError("the documents have no responses to compare the predictions with")
+        if task == "multilabel":
+            there = ~is_missing(self.truth).any(axis=1)
+            names = [str(c) for c in self.prediction.coding.classes]
+            return self.truth[there].astype(float) > 0, np.asarray(labels)[there] > 0, names
+        truth = np.asarray(self.truth).reshape(len(labels))
+        there = ~is_missing(truth)
+        true, predicted = ([str(v) for v in values[there].tolist()] for values in (truth, labels))
+        known = [str(c) for c in self.prediction.coding.classes]
+        names = [c for c in dict.fromkeys([*known, *true]) if c in known or c in true]
+        place = {name: c for c, name in enumerate(names)}
+        eye = np.eye(len(names), dtype=bool)
+        return eye[[place[t] for t in true]], eye[[place[p] for p in predicted]], names
+
+    def __repr__(self) -> str:
+        shown = [f"{k.replace('_', ' ')} {v:.3f}" for k, v in self.measures.items() if isinstance(v, float)]
+        what = ", ".join(shown) or "nothing to compare"
+        return f"Evaluation of {len(self.prediction.ids):,} documents: {what}"
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        rows = {k.replace("_", " "): v for k, v in self.measures.items() if v is not None}
+        table = Table({"measure": list(rows), "value": list(rows.values())})
+        return f"<p>{escape(repr(self).split(':')[0])}</p>{table._repr_html_()}"
 
     def table(self) -> dict:
         """Arguments of `plugsamp.fitting.runfolder.write_predictions`."""
@@ -62,7 +135,7 @@ class Evaluation(Brief):
         }
 
 
-def evaluate(predictor, corpus, held_out: bool = False) -> Evaluation:
+def evaluate(predictor, corpus, held_out: bool = False, prediction: Prediction | None = None) -> Evaluation:
     """Predict a corpus, and compare with its responses where it has them (`plugsamp.prediction.metrics`).
 
     Parameters
@@ -73,8 +146,10 @@ def evaluate(predictor, corpus, held_out: bool = False) -> Evaluation:
         Whether the documents are new. Of a model without responses their words are scored then
         (`plugsamp.prediction.perplexity.document_completion`): ``log_likelihood``, of a token, and
         ``perplexity``.
+    prediction : Prediction, optional
+        Of the corpus, where it has been made already.
     """
-    prediction = predictor.predict(corpus)
+    prediction = predictor.predict(corpus) if prediction is None else prediction
     truth = responses_for(prediction.coding, corpus)
     measured = {}
     if truth is not None and prediction.labels is not None:

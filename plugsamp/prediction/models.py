@@ -27,7 +27,13 @@ KIND = "model"
 TASKS = ("none", "binary", "multiclass", "multilabel", "real", "count")
 
 
-def save_model(path, predictor: Predictor | Ensemble, model=None, overwrite: bool = False) -> Path:
+def save_model(
+    path,
+    predictor: Predictor | Ensemble,
+    model=None,
+    overwrite: bool = False,
+    more: tuple[dict, dict] = ({}, {}),
+) -> Path:
     """Write a model folder (see `plugsamp.files.storage`); predictions from it are the same to the bit.
 
     Parameters
@@ -38,6 +44,8 @@ def save_model(path, predictor: Predictor | Ensemble, model=None, overwrite: boo
         Its priors are written beside, for the record.
     overwrite : bool
         Replace a model folder that is there.
+    more : dict of arrays, dict
+        What is written beside the model; `load_model` passes it over.
 
     Raises
     ------
@@ -45,6 +53,7 @@ def save_model(path, predictor: Predictor | Ensemble, model=None, overwrite: boo
         The path exists, the loss is registered by no package, or one of its options is no plain value.
     """
     arrays, content = model_data(predictor)
+    arrays, content = arrays | more[0], content | more[1]
     content["plugsamp"] = version("plugsamp")
     if model is not None:
         arrays["beta"] = np.asarray(model.beta)
@@ -60,6 +69,7 @@ def check_model(model) -> None:
 
 def model_data(predictor: Predictor | Ensemble) -> tuple[dict, dict]:
     """Arrays and content of a model's folder or file."""
+    predictor = getattr(predictor, "predictor", predictor)
     if isinstance(predictor, Ensemble):
         return _ensemble_data(predictor)
     if isinstance(predictor, Predictor):
@@ -124,7 +134,11 @@ def load_model(path) -> Predictor | Ensemble:
         that is not installed; parts that do not fit together.
     """
     read = read_archive if Path(path).is_file() else read_folder
-    arrays, content = read(path, KIND)
+    return model_of(*read(path, KIND), path)
+
+
+def model_of(arrays: dict, content: dict, path) -> Predictor | Ensemble:
+    """The predictor of the arrays and content of a folder or file; see `load_model`."""
     try:
         predictor = (_ensemble_of if "members" in content else _predictor_of)(arrays, content, path)
         saved, found = content["digest"], predictor.digest

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from markupsafe import Markup
 
+from plugsamp.brief import cut, shown
 from plugsamp.diagnostics.convergence import LEAST, mixing
 from plugsamp.fitting.fit import kept_sweeps
 from plugsamp.report import svg
 from plugsamp.report.folder import Run, Trace
-from plugsamp.report.texts import cut, shown
 
 #: Points of a line, lines of a chart, charts.
 POINTS, LINES, CHARTS = 300, 40, 24

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from markupsafe import Markup
 
+from plugsamp.brief import cut, shown
 from plugsamp.losses.coding import Coding
 from plugsamp.report import svg
 from plugsamp.report.folder import Table
-from plugsamp.report.texts import cut, percent, shown
+from plugsamp.report.texts import percent
 
 #: Classes of a confusion matrix, of the table of scores; mistakes listed; points and plots of real responses.
 CONFUSED, SCORED, MISTAKES, POINTS, PLOTS = 30, 200, 12, 1500, 12

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import logging
 import shlex
 from functools import cache
+from html import escape
 from importlib.resources import files
 from pathlib import Path
 
@@ -15,13 +17,16 @@ from markupsafe import Markup
 
 from plugsamp import references
 from plugsamp.errors import InputError
+from plugsamp.files.whole import json_text, write_text
 from plugsamp.fitting.runfolder import prediction_rows
+from plugsamp.posterior import explanations, names
+from plugsamp.posterior.parts import alone, calibrated, model_parts, naming
 from plugsamp.posterior.rankings import DEFAULT, RANKINGS
+from plugsamp.posterior.record import record
 from plugsamp.prediction.ensembles import CHAINS, Ensemble
 from plugsamp.prediction.evaluation import Evaluation
 from plugsamp.prediction.models import load_model
-from plugsamp.report import chains, explain, folder, names, outcome, texts, topics, weights
-from plugsamp.report.members import calibrated, first_chain, members_of, naming
+from plugsamp.report import chains, explain, folder, outcome, texts, topics, weights
 
 log = logging.getLogger(__name__)
 
@@ -53,11 +58,71 @@ MEASURES = {
 }
 
 
+class Page(str):
+    """A page of HTML, which a notebook shows."""
+
+    def __repr__(self) -> str:
+        return f"<HTML page of {len(self):,} characters>"
+
+    def _repr_html_(self) -> str:
+        look = "width:100%;height:40em;border:1px solid #ccc"
+        return f'<iframe style="{look}" srcdoc="{escape(str(self))}"></iframe>'
+
+
+def write(posterior, out, train, test, documents) -> Path | Page:
+    """Write the page of a posterior, or return it; see `Posterior.report`."""
+    trained = tested = scored = None
+    if train is not None:
+        trained = posterior.evaluate(train)
+    if test is not None:
+        tested = posterior.evaluate(test, held_out=True)
+        if tested.truth is not None and tested.prediction.labels is not None:
+            scored = _table(tested.prediction, test)
+    metrics = record(posterior, trained, tested) if posterior.trace and posterior.corpus is not None else {}
+    if not metrics and train is not None:
+        metrics = {"n_documents": train.n_documents, "n_words": train.n_words, "n_tokens": train.n_tokens}
+        metrics |= {"n_topics": posterior.n_topics, "train": trained.measures}
+    if posterior.chain is not None:
+        metrics["references"] = references.entries_of(
+            references.parts_of(posterior.chain.model, posterior.chain.kernel)
+        )
+    trace = folder.Trace(posterior.trace.by_chain(), posterior.owner == "chain")
+    config = {"burn_in": posterior.burn_in, "thin": posterior.options.get("thin")}
+    run = folder.Run("posterior", json.loads(json_text(metrics)), config, trace=trace, predictions=scored,
+                     topics=_topics_table(posterior))  # fmt: skip
+    predicted = None if trained is None else trained.prediction
+    made = Page(_rendered(run, posterior.predictor, train, test, predicted, documents, posterior.names))
+    if out is None:
+        return made
+    write_text(Path(out), made)
+    return Path(out)
+
+
+def _topics_table(posterior) -> folder.Table | None:
+    """What is known of the topics, as topics.csv has it; None where a part does not know."""
+    stats = [posterior.stats(part) for part in posterior.parts]
+    if any(one is None for one in stats):
+        return None
+    owner = posterior.owner
+    names = list(stats[0])
+    rows = [
+        [*([part.name] if owner else []), *(repr(one[name][k].item()) for name in names)]
+        for part, one in zip(posterior.parts, stats, strict=True)
+        for k in range(part.n_topics)
+    ]
+    return folder.Table([*([owner] if owner else []), *names], rows)
+
+
 def text(path: Path, metrics, predictor, train, test, train_prediction, documents, names_file) -> str:
     """The page, as `plugsamp.report.write` takes its parts."""
     run = folder.read(path, metrics)
     if predictor is None and (path / "model").is_dir():
         predictor = load_model(path / "model")
+    named = {} if predictor is None else _names(path, names_file, naming(predictor))
+    return _rendered(run, predictor, train, test, train_prediction, documents, named)
+
+
+def _rendered(run, predictor, train, test, train_prediction, documents, named) -> str:
     context = {"run": run, "title": _title(run), "command": _command(run), "measures": _measures(run.metrics)}
     context["references"] = [
         texts.shown(references.as_text(e), 400)
@@ -70,19 +135,18 @@ def text(path: Path, metrics, predictor, train, test, train_prediction, document
     )
     context |= {"explanations": [], "asked": bool(documents), "part": "test", "n_draws": 0, "new": False}
     if predictor is not None:
-        context |= _of_model(run, path, predictor, train, test, train_prediction, documents, names_file)
+        context |= _of_model(run, predictor, train, test, train_prediction, documents, named)
     return _environment().get_template("report.html").render(context)
 
 
-def _of_model(run, path, predictor, train, test, train_prediction, documents, names_file) -> dict:
+def _of_model(run, predictor, train, test, train_prediction, documents, named) -> dict:
     n_chains, topics_of_all = 0, naming(predictor)
     if isinstance(predictor, Ensemble) and predictor.scheme == CHAINS:
         # Topics of two chains have no common numbers: one of them speaks for all.
-        n_chains, members = len(predictor.members), [first_chain(predictor)]
+        n_chains, members = len(predictor.members), [alone(model_parts(predictor)[0])]
         predictor, train_prediction = predictor.members[0], None
     else:
-        members = members_of(predictor)
-    named = _names(path, names_file, topics_of_all)
+        members = model_parts(predictor)
     new = train is not None and not folder.trained_on(run, train)
     train, test = (_known(corpus, predictor) for corpus in (train, test))
     if train is not None and train_prediction is None:
@@ -173,7 +237,7 @@ def _explanations(members, predictor, train, test, scored, documents, new):
         wanted = {part: explain.choose(parts[part], predictor.coding, table)}
     found = []
     for part, rows in wanted.items():
-        explained = explain.explain(members, predictor, parts[part], rows)
+        explained = explanations.explain(members, predictor, parts[part], rows)
         part = "new" if new else part
         found += explained if part == "test" else explain.in_part(explained, part)
     return found

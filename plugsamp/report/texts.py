@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import math
 
-from plugsamp.brief import clipped, one_line
+from plugsamp.brief import one_line, shown
 
-
-def shown(text, width: int = 60) -> str:
-    """Text from a corpus on one line, what does not print written out, its end left out where it is long."""
-    return clipped(one_line(text), width)
+__all__ = ["compact", "number", "one_line", "percent", "plain", "shown", "term"]
 
 
 def number(value, digits: int = 3, sign: bool = False) -> str:
@@ -55,10 +52,3 @@ def compact(ticks: list[float]) -> list[str]:
     if digits > 5 or largest / size >= 1e6:
         return [f"{v:.3g}".replace("-", "−") for v in ticks]
     return [f"{v / size:.{digits}f}{unit}".replace("-", "−") if v else "0" for v in ticks]
-
-
-def cut(n_shown: int, n_all: int, what: str, where: str = "") -> str:
-    """What is said of a list that is cut; nothing of one that is whole."""
-    if n_shown >= n_all:
-        return ""
-    return f"{n_shown:,} of {n_all:,} {what} are shown" + (f"; {where}." if where else ".")

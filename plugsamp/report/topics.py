@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from plugsamp.checks import listed
+from plugsamp.brief import shown
 from plugsamp.diagnostics import coherence, document_entropy, supervised_effect
+from plugsamp.posterior.explanations import response_of
+from plugsamp.posterior.parts import Part
 from plugsamp.posterior.rankings import RANKINGS, top_words, word_marginal
 from plugsamp.report.folder import CHAINS, Table
-from plugsamp.report.members import Member
-from plugsamp.report.texts import shown
 
 #: Words and outputs in a topic's row.
 WORDS, SPEAKS = 10, 3
@@ -90,12 +90,12 @@ def spread(eta) -> np.ndarray:
     return np.stack([np.mean(eta, axis=0), *np.quantile(eta, ENDS, axis=0)])
 
 
-def models(members: list[Member], train, prediction, table: Table | None) -> list[Model]:
+def models(members: list[Part], train, prediction, table: Table | None) -> list[Model]:
     """The topics of every model that is shown.
 
     Parameters
     ----------
-    members : list of Member
+    members : list of Part
     train : Corpus, in the model's vocabulary, or None
     prediction : Prediction of `train`, or None
     table : topics.csv, or None
@@ -106,7 +106,7 @@ def models(members: list[Member], train, prediction, table: Table | None) -> lis
     return [_model(m, room, detail, train, prediction, _own(table, m)) for m in chosen]
 
 
-def _own(table: Table | None, member: Member) -> Table | None:
+def _own(table: Table | None, member: Part) -> Table | None:
     """The rows of a member's topics."""
     if table is None or member.number is None:
         return table
@@ -119,7 +119,7 @@ def _own(table: Table | None, member: Member) -> Table | None:
     )
 
 
-def _model(member: Member, room: int, detail: Detail, train, prediction, table: Table | None) -> Model:
+def _model(member: Part, room: int, detail: Detail, train, prediction, table: Table | None) -> Model:
     n_topics, phi = member.n_topics, member.predictor.phi
     vocabulary = member.predictor.vocabulary
     numbers = _columns(member, train, prediction, table)
@@ -175,7 +175,7 @@ def _speaks_for(weights: list[Weight], task: str) -> list[Weight]:
     return found or sorted(weights, key=lambda w: w.mean)[:1]
 
 
-def _columns(member: Member, train, prediction, table: Table | None) -> dict[str, np.ndarray]:
+def _columns(member: Part, train, prediction, table: Table | None) -> dict[str, np.ndarray]:
     """What is known of every topic: by the chain's counts, or else by the training documents as predicted."""
     numbers = {}
     if member.outputs:
@@ -196,7 +196,7 @@ def _columns(member: Member, train, prediction, table: Table | None) -> dict[str
     return numbers
 
 
-def _documents(member: Member, k: int, detail: Detail, train, counts, prediction) -> list[Document]:
+def _documents(member: Part, k: int, detail: Detail, train, counts, prediction) -> list[Document]:
     """Those with the largest expected share; the prior draws short ones to the middle."""
     share = prediction.theta[:, member.columns.start + k]
     share = np.where(prediction.n_known > 0, share, -1.0)
@@ -223,20 +223,3 @@ def _documents(member: Member, k: int, detail: Detail, train, counts, prediction
 def _row(counts, d: int):
     place = slice(counts.indptr[d], counts.indptr[d + 1])
     return counts.indices[place], counts.data[place]
-
-
-def response_of(corpus, d: int, limit: int = 4) -> str:
-    """The response of a document as text: its label, its labels, its numbers; "" where it is missing."""
-    if corpus.responses is None:
-        return ""
-    row = np.atleast_1d(corpus.responses[d])
-    if corpus.responses.ndim == 1 or len(row) == 1:
-        value = row.tolist()[0]
-        return "" if value is None or value != value else shown(value)
-    names = corpus.response_names or [str(c) for c in range(len(row))]
-    values = [(n, v) for n, v in zip(names, row.tolist(), strict=True) if v is not None and v == v]
-    if all(v in (0, 1) for _, v in values):
-        found = [shown(n) for n, v in values if v == 1]
-    else:
-        found = [f"{shown(n)} {v:g}" for n, v in values]
-    return listed(found, limit)

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from markupsafe import Markup
 
+from plugsamp.brief import cut, shown
+from plugsamp.posterior.parts import Part
 from plugsamp.report import svg
-from plugsamp.report.members import Member
-from plugsamp.report.texts import cut, number, shown
+from plugsamp.report.texts import number
 from plugsamp.report.topics import Weight, spread
 
 #: Cells of the heat map, outputs or models with a plot of their own, covariates in the table.
@@ -50,7 +51,7 @@ class Weights:
     covariate_note: str = ""
 
 
-def weights_of(members: list[Member]) -> Weights | None:
+def weights_of(members: list[Part]) -> Weights | None:
     """None of a model without responses."""
     if not members[0].outputs:
         return None
@@ -76,7 +77,7 @@ def weights_of(members: list[Member]) -> Weights | None:
     return Weights(n_draws=len(members[0].predictor.eta), **found)
 
 
-def _rows(members: list[Member]):
+def _rows(members: list[Part]):
     """Mean, low and high of the topics of every output of every model; names; whose they are."""
     rows: list[list] = [[], [], [], [], []]
     for m, member in enumerate(members):
@@ -94,7 +95,7 @@ def _strongest(middle, n: int) -> np.ndarray:
     return np.sort(np.argsort(-size, kind="stable")[:n])
 
 
-def _panel(member: Member, name: str, middle, low, high) -> Panel:
+def _panel(member: Part, name: str, middle, low, high) -> Panel:
     size = np.abs(middle)
     order = np.argsort(-middle, kind="stable").tolist()
     ends = [k for k in order[:2] if middle[k] > 0] + [k for k in order[:-3:-1] if middle[k] < 0]
@@ -107,7 +108,7 @@ def _panel(member: Member, name: str, middle, low, high) -> Panel:
     )
 
 
-def _heat_map(member: Member, middle, low, high) -> tuple[Markup, str]:
+def _heat_map(member: Part, middle, low, high) -> tuple[Markup, str]:
     """Topics side by side that speak for the same output."""
     n_outputs, n_topics = middle.shape
     topics = np.argsort(-np.abs(middle).max(axis=0), kind="stable")[: max(1, min(n_topics, 120, CELLS))]
@@ -135,7 +136,7 @@ def _heat_map(member: Member, middle, low, high) -> tuple[Markup, str]:
     return drawn, " ".join(filter(None, notes))
 
 
-def _covariates(member: Member) -> tuple[list[tuple[str, Weight]], str]:
+def _covariates(member: Part) -> tuple[list[tuple[str, Weight]], str]:
     """(output, weight of a covariate), the strongest first, intercepts among them."""
     names = [*member.predictor.covariate_names, *["intercept"] * member.predictor.intercept]
     if not names:

@@ -9,8 +9,8 @@ import pytest
 
 import plugsamp as ps
 from plugsamp.cli import main
-from plugsamp.report import names
-from plugsamp.report.members import naming
+from plugsamp.posterior import names
+from plugsamp.posterior.parts import naming
 
 ROWS = "[...document.querySelectorAll('table.topics tbody tr')]"
 SEEN = f"{ROWS}.filter(row => row.checkVisibility())"

@@ -10,8 +10,8 @@ import pytest
 import plugsamp as ps
 from plugsamp.cli import main
 from plugsamp.errors import InputError
-from plugsamp.report import names
-from plugsamp.report.members import naming
+from plugsamp.posterior import names
+from plugsamp.posterior.parts import naming
 
 from .pages import documents, fit
 

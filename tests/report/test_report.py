@@ -9,7 +9,7 @@ import pytest
 
 from plugsamp import report
 from plugsamp.cli import main
-from plugsamp.report import names, texts
+from plugsamp.posterior import names, texts
 
 from .pages import HOSTILE, documents, fit, read
 

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import plugsamp as ps
+from plugsamp.posterior import explanations
+from plugsamp.posterior.parts import model_parts
 from plugsamp.report import chains, explain, folder, texts, topics
-from plugsamp.report.members import members_of
 
 
 def corpus_of(n=24, real=False, covariates=False):
@@ -27,10 +28,10 @@ def corpus_of(n=24, real=False, covariates=False):
 def test_terms_sum_to_the_prediction(multiclass, loss, covariates):
     corpus = corpus_of(covariates=covariates)
     fitted = ps.fit(corpus, ps.Model(3, loss=loss), sweeps=12, multiclass=multiclass).predictor
-    members = members_of(fitted)
+    members = model_parts(fitted)
     prediction = fitted.predict(corpus)
     rows = [0, 4, 7]
-    for d, found in zip(rows, explain.explain(members, fitted, corpus, rows), strict=True):
+    for d, found in zip(rows, explanations.explain(members, fitted, corpus, rows), strict=True):
         assert found.predicted == prediction.labels[d] and found.true == corpus.responses[d]
         assert found.right == (found.predicted == found.true)
         for block in found.blocks:
@@ -47,7 +48,7 @@ def test_terms_sum_to_the_prediction(multiclass, loss, covariates):
 def test_real_responses_are_center_plus_scale_times_the_sum():
     corpus = corpus_of(real=True)
     fitted = ps.fit(corpus, ps.Model(3, loss="gaussian", standardise=True), sweeps=12).predictor
-    (found,) = explain.explain(members_of(fitted), fitted, corpus, [1])
+    (found,) = explanations.explain(model_parts(fitted), fitted, corpus, [1])
     value = fitted.coding.center[0] + fitted.coding.scale[0] * found.blocks[0].totals[0]
     assert value == pytest.approx(fitted.predict(corpus).labels[1, 0])
 
@@ -55,7 +56,7 @@ def test_real_responses_are_center_plus_scale_times_the_sum():
 def test_words_are_given_to_topics_in_full():
     corpus = corpus_of()
     fitted = ps.fit(corpus, ps.Model(2, loss="hinge"), sweeps=12).predictor
-    (found,) = explain.explain(members_of(fitted), fitted, corpus, [0])
+    (found,) = explanations.explain(model_parts(fitted), fitted, corpus, [0])
     parts: dict[str, float] = {}
     for term in found.blocks[0].terms:
         for word in term.words:
@@ -108,7 +109,7 @@ def test_scores_of_classes_are_scikit_learn_s(at):
 def test_topics_of_the_chain_and_of_predictions_have_the_same_words():
     corpus = corpus_of()
     result = ps.fit(corpus, ps.Model(3, loss="hinge"), sweeps=20)
-    (model,) = topics.models(members_of(result.predictor), corpus, result.predictor.predict(corpus), None)
+    (model,) = topics.models(model_parts(result.predictor), corpus, result.predictor.predict(corpus), None)
     assert sorted(t.number for t in model.topics) == [0, 1, 2]
     assert sum(t.share for t in model.topics) == pytest.approx(1.0)
     eta = result.predictor.eta

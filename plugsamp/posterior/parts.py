@@ -1,45 +1,72 @@
-"""A fitted model as the models that it is made of: itself, or those of separate chains."""
+"""The models that a posterior is made of: one chain, several chains, or binary models of their own."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from plugsamp.losses.coding import Coding
+from plugsamp.posterior.names import Naming, topic_key
+from plugsamp.posterior.trace import Trace
 from plugsamp.prediction.ensembles import CHAINS, Ensemble
 from plugsamp.prediction.inference import Predictor
 from plugsamp.prediction.predictive import Predictive
-from plugsamp.report.names import Naming, topic_key
 
 
-@dataclass(frozen=True, eq=False)
-class Member:
-    """One model with topics of its own.
+@dataclass(frozen=True, eq=False, repr=False)
+class Part:
+    """One chain, with topics of its own.
 
     Attributes
     ----------
-    number : int or None
-        None of a model that is alone.
-    name : str
-        What it tells apart, "" of a model that is alone.
     predictor : Predictor
+        The kept draws.
     coding : Coding
         With the user's classes.
+    number : int or None
+        Its place among several; None of one that is alone.
+    name : str
+        Of a chain "chain 1", of a binary model what it tells apart; "" of one that is alone.
     columns : slice
         Its topics among those of a prediction.
     chain : int or None
-        Which of several chains it is, of one that is shown alone.
+        Its place among several chains, of one that is shown for all.
+    trace : Trace
+        A row a sweep; empty where that is not known.
+    kept : sequence of int
+        The sweeps whose draws are kept; empty where that is not known.
+    stats : dict of str to arrays (K,), or None
+        What is known of its topics (`plugsamp.diagnostics.topic_table`).
+    seconds : float
+        Of the start and of sampling.
+    n_tokens : int
+        Sampled in a sweep.
+    approximations : tuple of str
+        What kept the chain from its posterior, a clause each.
     """
 
-    number: int | None
-    name: str
     predictor: Predictor
     coding: Coding
-    columns: slice
+    number: int | None = None
+    name: str = ""
+    columns: slice = field(default_factory=lambda: slice(0, None))
     chain: int | None = None
+    trace: Trace = field(default_factory=Trace)
+    kept: Sequence[int] = ()
+    stats: dict | None = None
+    seconds: float = 0.0
+    n_tokens: int = 0
+    approximations: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        name = f"{self.name!r}, " if self.name else ""
+        draws = len(self.predictor.eta)
+        return f"Part({name}{self.n_topics} topics, {draws} kept draws, {len(self.trace)} sweeps)"
 
     def key(self, topic: int) -> str:
+        """What a topic is called in files."""
         return topic_key(self.chain if self.number is None else self.number, topic)
 
     @property
@@ -59,21 +86,32 @@ class Member:
             return eta[:, 1:] - eta[:, :1]
         return eta
 
+    @property
+    def shares(self) -> np.ndarray | None:
+        """Each topic's share of the tokens, float64 (K,); None where that is not known."""
+        if self.stats is None or "tokens" not in self.stats:
+            return None
+        tokens = np.asarray(self.stats["tokens"], dtype=float)
+        return tokens / max(tokens.sum(), 1.0)
 
-def members_of(predictor: Predictor | Ensemble) -> list[Member]:
+
+def model_parts(predictor: Predictor | Ensemble) -> list[Part]:
+    """The parts of a model, without traces."""
     if not isinstance(predictor, Ensemble):
-        return [Member(None, "", predictor, predictor.coding, slice(0, predictor.n_topics))]
+        return [Part(predictor, predictor.coding, columns=slice(0, predictor.n_topics))]
     found, first = [], 0
     parts = zip(predictor.names, predictor.members, predictor.member_codings(), strict=True)
     for number, (name, member, coding) in enumerate(parts):
-        found.append(Member(number, name, member, coding, slice(first, first + member.n_topics)))
+        found.append(Part(member, coding, number, name, slice(first, first + member.n_topics)))
         first += member.n_topics
     return found
 
 
-def first_chain(ensemble: Ensemble) -> Member:
-    """The chain that speaks for all, as a model that is alone but for what its topics are called in files."""
-    return replace(members_of(ensemble.members[0])[0], chain=0)
+def alone(part: Part) -> Part:
+    """A chain that speaks for all, as a model that is alone but for what its topics are called in files."""
+    if part.number is None:
+        return part
+    return replace(part, number=None, name="", chain=part.number, columns=slice(0, part.n_topics))
 
 
 def naming(predictor: Predictor | Ensemble) -> Naming:
@@ -83,17 +121,17 @@ def naming(predictor: Predictor | Ensemble) -> Naming:
     not say so are for the model, or for the first of several chains. Earlier ones had the digest of the
     weights too.
     """
-    members = members_of(predictor)
+    parts = model_parts(predictor)
     prefixes = {predictor.topics_digest: "", predictor.digest: ""}
     owners = {}
-    for member in members:
+    for member in parts:
         if member.number is not None:
             prefix = owners[member.name] = topic_key(member.number, "")
             for digest in (member.predictor.topics_digest, member.predictor.digest):
                 prefixes.setdefault(digest, prefix)
     return Naming(
         digest=predictor.topics_digest,
-        keys=tuple(member.key(k) for member in members for k in range(member.n_topics)),
+        keys=tuple(member.key(k) for member in parts for k in range(member.n_topics)),
         prefixes=prefixes,
         unsaid=topic_key(0, "") if isinstance(predictor, Ensemble) and predictor.scheme == CHAINS else "",
         owners=owners,

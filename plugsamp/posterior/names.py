@@ -114,6 +114,18 @@ def read(path, naming: Naming) -> dict[str, str]:
         pairs = list(_of_csv(text, path, naming))
     else:
         pairs = list(_of_json(text, path, naming))
+    names = checked(pairs, naming, path)
+    return {key: name for key, name in names.items() if name}
+
+
+def checked(pairs, naming: Naming, path: Path | None = None) -> dict[str, str]:
+    """Return names by topic of (topic, prefix, name, line of the file); empty names stay.
+
+    Raises
+    ------
+    InputError
+        A topic that there is not, or is named twice; a name that is no text, too long, or cannot be written.
+    """
     names: dict[str, str] = {}
     for found, prefix, name, line in pairs:
         key = naming.key(found, prefix)
@@ -136,7 +148,7 @@ def read(path, naming: Naming) -> dict[str, str]:
                 line=line,
             )  # fmt: skip
         names[key] = name
-    return {key: name for key, name in names.items() if name}
+    return names
 
 
 def _of_json(text: str, path: Path, naming: Naming):

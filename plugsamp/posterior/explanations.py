@@ -1,0 +1,242 @@
+"""Why a document was predicted as it was: f = sum of z̄_k η_k + x·η_x + intercept, term by term."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import scipy.sparse as sp
+
+from plugsamp.brief import cut, shown
+from plugsamp.checks import listed
+from plugsamp.losses.coding import is_missing
+from plugsamp.posterior.parts import Part
+
+#: Terms and words of an explanation, outputs compared.
+TERMS, WORDS, OUTPUTS = 6, 6, 3
+
+#: Topics with less than this part of the largest are among the others.
+NOTHING = 1e-3
+
+
+@dataclass(frozen=True)
+class Word:
+    """A word of the document, how often it is there, and the part of it that is the topic's."""
+
+    word: str
+    count: int
+    part: float
+
+
+@dataclass(frozen=True)
+class Term:
+    """A topic or covariate: its share or value, its terms z̄_k η_ck of each output, its words."""
+
+    key: str | None
+    name: str
+    value: float | None
+    contributions: list[float]
+    words: list[Word] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Block:
+    """The terms of some outputs of one model; `totals` are their f."""
+
+    model: str
+    outputs: list[str]
+    terms: list[Term]
+    totals: list[float]
+
+
+@dataclass(frozen=True)
+class Explanation:
+    id: str
+    true: str
+    predicted: str
+    right: bool | None
+    n_known: int
+    n_unknown: int
+    blocks: list[Block]
+    outputs_note: str = ""
+
+
+def explain(members: list[Part], predictor, corpus, rows: Sequence[int]) -> list[Explanation]:
+    """The explanations of some documents of a corpus in the model's vocabulary."""
+    if not len(rows):
+        return []
+    documents = corpus.take(list(rows))
+    prediction = predictor.predict(documents)
+    by_member: dict[int, object] = {}
+    return [
+        _one(members, predictor, documents, prediction, d, by_member) for d in range(documents.n_documents)
+    ]
+
+
+def _one(members, predictor, documents, prediction, d: int, by_member: dict) -> Explanation:
+    coding = prediction.coding
+    chosen, note = _outputs(coding, documents, prediction, d)
+    blocks = []
+    for m, outputs in _models(members, predictor, coding, prediction, chosen, d).items():
+        member = members[m]
+        if m not in by_member:
+            by_member[m] = prediction if member.number is None else member.predictor.predict(documents)
+        blocks.append(_block(member, outputs, documents, by_member[m], d))
+    return Explanation(
+        id=shown(documents.ids[d]),
+        true=response_of(documents, d),
+        predicted=_predicted(coding, prediction, d),
+        right=_right(coding, documents, prediction, d),
+        n_known=int(prediction.n_known[d]),
+        n_unknown=int(prediction.n_unknown[d]),
+        blocks=blocks,
+        outputs_note=note,
+    )
+
+
+def _outputs(coding, documents, prediction, d: int) -> tuple[list[int], str]:
+    """Outputs worth comparing: of classes the predicted, the true and the next; of labels those meant."""
+    f = prediction.f[d]
+    if coding.task in ("none", "binary"):
+        return list(range(len(f))), ""
+    order = np.argsort(-f, kind="stable").tolist()
+    if coding.task in ("real", "count"):
+        return list(range(min(OUTPUTS, len(f)))), cut(min(OUTPUTS, len(f)), len(f), "responses")
+    truth = documents.responses
+    if coding.task == "multiclass":
+        label = prediction.labels[d]
+        first = [c for c, name in enumerate(coding.classes) if name == label]
+        true = None if truth is None else _label(truth[d])
+        known = [c for c, name in enumerate(coding.classes) if name == true]
+        return list(dict.fromkeys([*first, *known, *order]))[:2], ""
+    positive = [c for c in order if prediction.labels[d][c]]
+    missed = []
+    if truth is not None:
+        row = truth[d]
+        missed = [c for c in order if c not in positive and not is_missing(row)[c] and row[c]]
+    meant = positive + missed
+    found = list(dict.fromkeys([*positive[:2], *missed[:1], *meant, *order[:1]]))[:OUTPUTS]
+    return found, cut(min(len(found), len(meant)), len(meant), "predicted and true labels")
+
+
+def _label(value):
+    return np.atleast_1d(value).tolist()[0]
+
+
+def _models(members, predictor, coding, prediction, chosen: list[int], d: int) -> dict[int, list[int]]:
+    """The models behind outputs, with the outputs of each that are shown."""
+    if members[0].number is None:
+        return {0: chosen}
+    if predictor.scheme == "ovr":
+        return {c: [0] for c in chosen}
+    # the pair of the two classes compared
+    a, b = sorted((chosen * 2)[:2])
+    n, number = len(coding.classes), 0
+    for i in range(n):
+        for j in range(i + 1, n):
+            if (i, j) == (a, b):
+                return {number: [0]}
+            number += 1
+    return {}
+
+
+def _block(member: Part, outputs: list[int], documents, prediction, d: int) -> Block:
+    if prediction.predictive is None:  # a model without responses: the topics of the document alone
+        topics, eta, x = prediction.zbar[d], np.zeros((0, member.n_topics)), np.zeros(0)
+        names = []
+    else:
+        predictive = prediction.predictive
+        topics, eta = predictive.topics[d], member.eta.mean(axis=0)[outputs]
+        covariates = predictive.covariates
+        x = np.zeros(0) if covariates is None else covariates[[d]]
+        x = np.asarray(x.todense() if sp.issparse(x) else x).ravel()
+        names = list(member.predictor.covariate_names)
+        if predictive.intercept:
+            x, names = np.append(x, 1.0), [*names, "intercept"]
+    n_topics = member.n_topics
+    parts = eta * np.concatenate([topics, x])
+    size = np.abs(parts).sum(axis=0) if len(parts) else topics
+    order = np.argsort(-size[:n_topics], kind="stable")
+    best = [k for k in order.tolist()[:TERMS] if size[k] > NOTHING * size[:n_topics].max()]
+    words = _words(member, documents, prediction, d, best)
+    terms = [Term(member.key(k), str(k), float(topics[k]), parts[:, k].tolist(), words[k]) for k in best]
+    left = np.setdiff1d(np.arange(n_topics), best)
+    if len(left) and topics[left].sum() > 1e-9:
+        what = f"{len(left)} other topics" if len(left) > 1 else "the other topic"
+        terms.append(Term(None, what, float(topics[left].sum()), parts[:, left].sum(axis=1).tolist()))
+    terms += _covariates(parts[:, n_topics:], x, names)
+    return Block(
+        shown(member.name), [shown(member.outputs[c]) for c in outputs], terms, parts.sum(axis=1).tolist()
+    )
+
+
+def _covariates(parts, x, names: list[str]) -> list[Term]:
+    size = np.abs(parts).sum(axis=0)
+    there = [j for j in np.argsort(-size, kind="stable").tolist() if x[j] != 0]
+    best, left = there[:TERMS], there[TERMS:]
+    terms = [Term(None, shown(names[j]), float(x[j]), parts[:, j].tolist()) for j in best]
+    if left:
+        terms.append(Term(None, f"{len(left)} other covariates", None, parts[:, left].sum(axis=1).tolist()))
+    return terms
+
+
+def _words(member: Part, documents, prediction, d: int, topics: list[int]) -> dict[int, list[Word]]:
+    """The words that put topics into a document: p(k | w, d) is proportional to phi_kw theta_dk."""
+    counts = documents.counts()[[d]]
+    words, n = counts.indices, counts.data
+    phi = member.predictor.phi[:, words].astype(float)
+    theta = prediction.zbar[d] * prediction.n_known[d] + member.predictor.alpha
+    joint = theta[:, None] * phi
+    parts = joint / np.maximum(joint.sum(axis=0), 1e-300)
+    found = {}
+    for k in topics:
+        mass = n * parts[k]
+        best = [i for i in np.argsort(-mass, kind="stable")[:WORDS].tolist() if mass[i] > 0.05]
+        vocabulary = member.predictor.vocabulary
+        found[k] = [Word(shown(vocabulary[words[i]], 30), int(n[i]), float(parts[k, i])) for i in best]
+    return found
+
+
+def _predicted(coding, prediction, d: int) -> str:
+    if prediction.labels is None:
+        return ""
+    label = prediction.labels[d]
+    if coding.task in ("binary", "multiclass"):
+        return shown(label)
+    if coding.task == "multilabel":
+        found = [shown(coding.output_names[c]) for c in np.flatnonzero(label)]
+        return listed(found, 4) or "no label"
+    values = np.atleast_1d(label)
+    if len(values) == 1:
+        return f"{values[0]:.4g}"
+    found = [f"{shown(n)} {v:.4g}" for n, v in zip(coding.output_names, values, strict=True)]
+    return listed(found, 4)
+
+
+def _right(coding, documents, prediction, d: int) -> bool | None:
+    if documents.responses is None or coding.task not in ("binary", "multiclass", "multilabel"):
+        return None
+    truth = np.atleast_1d(documents.responses[d])
+    if is_missing(truth).any():
+        return None
+    if coding.task == "multilabel":
+        return bool((prediction.labels[d].astype(float) == truth.astype(float)).all())
+    return _label(truth) == prediction.labels[d]
+
+
+def response_of(corpus, d: int, limit: int = 4) -> str:
+    """The response of a document as text: its label, its labels, its numbers; "" where it is missing."""
+    if corpus.responses is None:
+        return ""
+    row = np.atleast_1d(corpus.responses[d])
+    if corpus.responses.ndim == 1 or len(row) == 1:
+        value = row.tolist()[0]
+        return "" if value is None or value != value else shown(value)
+    names = corpus.response_names or [str(c) for c in range(len(row))]
+    values = [(n, v) for n, v in zip(names, row.tolist(), strict=True) if v is not None and v == v]
+    if all(v in (0, 1) for _, v in values):
+        found = [shown(n) for n, v in values if v == 1]
+    else:
+        found = [f"{shown(n)} {v:g}" for n, v in values]
+    return listed(found, limit)

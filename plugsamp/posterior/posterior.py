@@ -1,0 +1,586 @@
+"""What a fit leaves: topics, weights, predictions, trace, and what they say of documents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from plugsamp.corpus import Corpus
+from plugsamp.errors import InputError
+from plugsamp.posterior import names as naming_files
+from plugsamp.posterior import tabulate
+from plugsamp.posterior.parts import Part, calibrated, model_parts, naming
+from plugsamp.posterior.tables import Table
+from plugsamp.posterior.trace import Trace, joined
+from plugsamp.prediction.ensembles import CHAINS, Ensemble
+from plugsamp.prediction.inference import Predictor
+from plugsamp.prediction.results import Prediction
+
+#: Words of a topic in a table, topics of the short table, characters of its lines.
+WORDS, SHORT_ROWS, WIDTH = 10, 5, 100
+
+#: The probability inside intervals.
+LEVEL = 0.9
+
+
+class Posterior:
+    """The kept draws of a model, of one chain or several, and everything that can be read from them.
+
+    `plugsamp.fit` returns one; `plugsamp.load` reads one from a model folder, a zip file or a run folder.
+
+    Parameters
+    ----------
+    predictor : Predictor or Ensemble
+    parts : sequence of Part, optional
+        The chains, or the binary models of ``ovr`` and ``ovo``, with their traces.
+    chain : Chain, optional
+        The sampler of one chain.
+    corpus : Corpus, optional
+        The training documents: what methods use where no other corpus is given.
+    test : Corpus, optional
+        The held-out documents, of a run folder that was loaded with its corpus.
+    burn_in : int
+        Sweeps before draws were kept.
+    start : str
+        How the chain was started.
+    joint : bool
+        Whether the weights are draws of the chains, and not of a second step.
+    options : dict
+        What `plugsamp.fit` was given, as text; of a run folder its configuration.
+    source : str
+        Where it was loaded from, for messages.
+
+    Examples
+    --------
+    >>> import numpy as np, plugsamp as ps
+    >>> counts = np.repeat([[4, 2, 0, 0], [0, 0, 3, 3]], 10, axis=0)
+    >>> words = ["orbit", "rocket", "bread", "butter"]
+    >>> corpus = ps.Corpus.from_counts(counts, responses=["space"] * 10 + ["food"] * 10, vocabulary=words)
+    >>> posterior = ps.fit(corpus, ps.Model(2, loss="hinge"), sweeps=40)
+    >>> sorted(posterior.topics(words=2)["speaks_for"])
+    ['food', 'space']
+    >>> posterior.evaluate(corpus).main
+    1.0
+    """
+
+    def __init__(
+        self,
+        predictor: Predictor | Ensemble,
+        parts: Sequence[Part] = (),
+        *,
+        chain=None,
+        corpus: Corpus | None = None,
+        test: Corpus | None = None,
+        burn_in: int = 0,
+        start: str = "",
+        joint: bool = True,
+        options: Mapping | None = None,
+        names: Mapping | None = None,
+        source: str = "",
+    ):
+        self.predictor, self.chain, self.corpus, self.test = predictor, chain, corpus, test
+        self.parts: tuple[Part, ...] = tuple(parts) or tuple(model_parts(predictor))
+        self.burn_in, self.start, self.joint = burn_in, start, joint
+        self.options, self._source = dict(options or {}), source
+        self._names: dict[str, str] = {}
+        self._predicted: dict[int, tuple[Corpus, Prediction]] = {}
+        self._evaluated: dict = {}
+        if names:
+            self.names = names
+
+    # -- what it is made of --------------------------------------------------------------------------
+
+    @property
+    def combine(self) -> str:
+        """How the parts make a prediction: "mean" of chains (or one), "ovr" or "ovo"."""
+        scheme = getattr(self.predictor, "scheme", CHAINS)
+        return "mean" if scheme == CHAINS else scheme
+
+    @property
+    def owner(self) -> str | None:
+        """What several parts are called in tables: "chain" or "task"; None of one chain."""
+        if not isinstance(self.predictor, Ensemble):
+            return None
+        return "chain" if self.combine == "mean" else "task"
+
+    @property
+    def vocabulary(self) -> tuple[str, ...]:
+        """The words."""
+        return self.predictor.vocabulary
+
+    @property
+    def coding(self):
+        """Task and classes."""
+        return self.predictor.coding
+
+    @property
+    def n_topics(self) -> int:
+        """Of each part."""
+        return self.parts[0].n_topics
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of what prediction uses, in hex."""
+        return self.predictor.digest
+
+    @property
+    def calibrated(self) -> bool | None:
+        """Whether probabilities or intervals are those of a likelihood; None where there are neither."""
+        return calibrated(self.predictor)
+
+    @property
+    def approximations(self) -> tuple[str, ...]:
+        """What kept the chains from the posterior, a clause each."""
+        return tuple(dict.fromkeys(clause for part in self.parts for clause in part.approximations))
+
+    @cached_property
+    def trace(self) -> Trace:
+        """A row a sweep: log joint and its parts, loss, share of tokens that moved, seconds."""
+        return self.parts[0].trace if len(self.parts) == 1 else joined(part.trace for part in self.parts)
+
+    @property
+    def kept(self) -> list:
+        """The sweeps whose draws are kept; of several parts a list each."""
+        found = [list(part.kept) for part in self.parts]
+        return found if self.owner else found[0]
+
+    @property
+    def n_sweeps(self) -> int:
+        """Sweeps of each part."""
+        return len(self.trace) // len(self.parts)
+
+    @property
+    def n_tokens(self) -> int:
+        """Tokens sampled in a sweep of all parts."""
+        return sum(part.n_tokens for part in self.parts)
+
+    @property
+    def seconds(self) -> float:
+        """Of starts and sampling, summed over parts."""
+        return sum(part.seconds for part in self.parts)
+
+    @property
+    def sweep_seconds(self) -> float:
+        """Of `seconds` those of the sweeps; the others are the starts'."""
+        return sum(row["seconds"] for row in self.trace)
+
+    @property
+    def tokens_per_second(self) -> float:
+        """Of the sweeps."""
+        return self.n_sweeps * self.n_tokens / max(self.sweep_seconds, 1e-9)
+
+    @property
+    def topic_totals(self) -> list[np.ndarray]:
+        """Tokens of each topic after the last sweep, by part."""
+        return [np.asarray((self.stats(part) or {}).get("tokens", ())) for part in self.parts]
+
+    def stats(self, part: Part) -> dict | None:
+        """Return what is known of the topics of a part by name (K,), or None."""
+        if part.stats is None and self.chain is not None:
+            from plugsamp.diagnostics import topic_table
+
+            eta = self.parts[0].predictor.eta.mean(axis=0)
+            found = topic_table(self.chain, part.predictor.phi, eta, self.chain.corpus.counts())
+            self.parts = (replace(self.parts[0], stats=found),)
+            return found
+        if part.number is None and part.chain is not None:  # a chain that is shown for all
+            return self.parts[part.chain].stats
+        return self.parts[part.number or 0].stats
+
+    def without(self, what: str) -> str:
+        """Return why there is no `what`, and what to do."""
+        if what == "trace":
+            of = f"{self._source} is a model without a trace" if self._source else "there is no trace"
+            return f"{of}; ps.load of the run folder has the trace of a run, and so has what ps.fit returns"
+        return (
+            "this needs documents: pass corpus=..., the training documents or others. What ps.fit returns "
+            "knows its training documents, and ps.load(folder, corpus=True) reads those of a run folder again"
+        )
+
+    # -- names ---------------------------------------------------------------------------------------
+
+    @property
+    def names(self) -> dict[str, str]:
+        """Names of topics, by key: the number, of several parts "PART.NUMBER". Saved with the posterior."""
+        return dict(self._names)
+
+    @names.setter
+    def names(self, names: Mapping) -> None:
+        self._names = {}
+        self.rename(names)
+
+    def rename(self, names: Mapping | str | Path) -> None:
+        """Name topics; an empty name takes one away.
+
+        Parameters
+        ----------
+        names : mapping of topic to str, or path-like
+            By number (of several parts "PART.NUMBER", such as "1.3"), or a file that the report has saved
+            (`plugsamp.posterior.names.read`).
+
+        Raises
+        ------
+        InputError
+            A topic that the model does not have, or a name that is no text of at most 80 characters.
+        """
+        known = naming(self.predictor)
+        if not isinstance(names, Mapping):
+            names = naming_files.read(names, known)
+        self._names |= naming_files.checked(
+            ((str(key), None, name, None) for key, name in names.items()), known
+        )
+        self._names = {key: name for key, name in self._names.items() if name}
+
+    def called(self, part: Part, k: int) -> str:
+        """Return the name of a topic, or "topic 3"."""
+        return self._names.get(part.key(k)) or f"topic {k}"
+
+    def _part_of(self, topic, part=None) -> tuple[Part, int]:
+        """The part and the number of a topic that is given by number, key or name."""
+        keys = {p.key(k): (p, k) for p in self.parts for k in range(p.n_topics)}
+        if isinstance(topic, str):
+            named = [key for key, name in self._names.items() if name == topic]
+            if len(named) == 1:
+                return keys[named[0]]
+            if topic in keys:
+                return keys[topic]
+        elif isinstance(topic, int | np.integer) and not isinstance(topic, bool):
+            chosen = self._chosen(part, first=True)
+            if len(chosen) > 1:
+                key = chosen[0].key(3)
+                raise InputError(f"each model has topics of its own: give part=..., or a key such as {key!r}")
+            if 0 <= topic < chosen[0].n_topics:
+                return chosen[0], int(topic)
+        raise InputError(f"there is no topic {topic!r}: topics are 0 to {self.n_topics - 1}, or their names")
+
+    def _chosen(self, part, first: bool) -> list[Part]:
+        """The parts that a table shows: of several chains the first, unless others are asked for."""
+        if part is None:
+            return [self.parts[0]] if first and self.owner == "chain" else list(self.parts)
+        if isinstance(part, str) and part == "all":
+            return list(self.parts)
+        for number, one in enumerate(self.parts):
+            if part == one.name or (not isinstance(part, str) and part == number):
+                return [one]
+        names = ", ".join(repr(one.name) for one in self.parts[:5]) if self.owner else "0"
+        raise InputError(f"there is no part {part!r}: it is a number from 0, 'all', or one of {names}")
+
+    def note(self, parts: Sequence[Part]) -> str:
+        """Return what a table says of the part that it shows."""
+        if self.owner is None or len(parts) > 1:
+            return ""
+        number = parts[0].number if parts[0].number is not None else parts[0].chain
+        note = f"{self.owner} {number + 1} of {len(self.parts)}"
+        return f"{note} ({self.parts[number].name})." if self.owner == "task" else f"{note}."
+
+    # -- tables --------------------------------------------------------------------------------------
+
+    def topics(self, words: int = WORDS, by: str = "relevance", *, part=None, level: float = LEVEL) -> Table:
+        """Return the topics, the largest first.
+
+        Parameters
+        ----------
+        words : int
+            Words of each topic.
+        by : {"relevance", "probability", "frex"}
+            How words are ranked (`plugsamp.posterior.rankings`).
+        part : int or str, optional
+            Which chain or binary model, by number from 0 or by name, or "all". By default all binary models;
+            of several chains the first, since topics of two chains have no common numbers.
+        level : float
+            The probability inside the intervals of weights.
+
+        Returns
+        -------
+        Table
+            ``topic``, ``name`` where topics have names, ``share`` of the tokens after the last sweep,
+            ``speaks_for`` (the class or response with the largest weight), its ``weight`` with ``lower`` and
+            ``upper`` ends, ``npmi`` (`plugsamp.posterior.quality`) and ``words``. Columns that are not known,
+            such as the share in a model that was saved alone, are left out.
+        """
+        return tabulate.topics(self, self._chosen(part, first=True), words, by, level)
+
+    def weights(self, *, part=None, level: float = LEVEL) -> Table:
+        """Return the weights of every output: mean and interval over kept draws.
+
+        Parameters
+        ----------
+        part : int or str, optional
+            As in `topics`.
+        level : float
+
+        Returns
+        -------
+        Table
+            ``output``, ``column`` (topic, covariate or intercept), ``mean``, ``lower``, ``upper``.
+
+        Raises
+        ------
+        ValueError
+            The model has no responses.
+        """
+        return tabulate.weights(self, self._chosen(part, first=True), level)
+
+    def documents(self, topic=None, corpus: Corpus | None = None, n: int = 10, *, part=None) -> Table:
+        """Return the documents that have most of a topic; without one, the main topics of every document.
+
+        Parameters
+        ----------
+        topic : int or str, optional
+            Its number, or its name.
+        corpus : Corpus, optional
+            By default the training documents.
+        n : int
+            Documents of a topic.
+        part : int or str, optional
+            As in `topics`.
+
+        Returns
+        -------
+        Table
+            Of a topic ``id``, ``share``, ``response``, ``words`` (those of the document that are most the
+            topic's). Otherwise a row a document, in their order: ``id``, ``response``, ``topic``, ``share``,
+            ``second``, ``second_share``, ``n_known``.
+        """
+        corpus = self._documents(corpus)
+        if topic is not None:
+            return tabulate.documents_of_topic(self, *self._part_of(topic, part), corpus, n)
+        chosen = self._chosen(part, first=True)
+        if len(chosen) > 1:
+            raise InputError(
+                f"each model has topics of its own: give part=..., such as part={chosen[0].name!r}"
+            )
+        return tabulate.documents(self, chosen[0], corpus)
+
+    def convergence(self) -> Table:
+        """Return R-hat and effective draws of the log joint, its parts and the loss, after the burn-in.
+
+        Returns
+        -------
+        Table
+            ``quantity``, ``mean``, ``sd``, ``r_hat``, ``ess``, ``inefficiency``, and "not yet" beside an
+            R-hat above 1.05. One chain is compared with itself, its halves as two.
+
+        Raises
+        ------
+        ValueError
+            There is no trace, or fewer than four sweeps after the burn-in.
+        ImportError
+            arviz-stats is not installed.
+        """
+        return tabulate.mixing(self)
+
+    @property
+    def evaluations(self) -> dict:
+        """What `evaluate` has found last of training and other documents, by "train" and "test"."""
+        return dict(self._evaluated)
+
+    # -- documents -----------------------------------------------------------------------------------
+
+    def _documents(self, corpus: Corpus | None) -> Corpus:
+        if corpus is None:
+            corpus = self.corpus
+        if corpus is None:
+            raise InputError(self.without("corpus"))
+        return corpus
+
+    def known(self, corpus: Corpus) -> Corpus:
+        """Return the documents in the model's vocabulary, with the covariates that are made of words."""
+        if tuple(corpus.vocabulary) == tuple(self.vocabulary):
+            return corpus
+        encoder = self.parts[0].predictor.encoder
+        if encoder is not None:  # before words that are covariates, and no words of the model, are left out
+            corpus = encoder.transform(corpus)
+        return corpus.with_vocabulary(self.vocabulary)
+
+    def predict(self, corpus: Corpus | None = None) -> Prediction:
+        """Predict documents, by default the training documents; see `Predictor.predict`.
+
+        The predictions of the last two corpora are kept.
+        """
+        corpus = self._documents(corpus)
+        found = self._predicted.get(id(corpus))
+        if found is None or found[0] is not corpus:
+            found = (corpus, self.predictor.predict(corpus))
+            while len(self._predicted) > 1:
+                self._predicted.pop(next(iter(self._predicted)))
+            self._predicted[id(corpus)] = found
+        return found[1]
+
+    def predict_iter(self, documents, *, batch: int | None = None, n_jobs: int | None = None):
+        """Predict documents in batches; see `plugsamp.prediction.stream.predict_iter`."""
+        return self.predictor.predict_iter(documents, batch=batch, n_jobs=n_jobs)
+
+    def evaluate(self, corpus: Corpus | None = None, held_out: bool | None = None):
+        """Compare predictions with responses.
+
+        Parameters
+        ----------
+        corpus : Corpus, optional
+            By default the held-out documents of a run folder, or else the training documents.
+        held_out : bool, optional
+            Whether the documents are new; by default those are that are not the training documents. Of a
+            model without responses the words of new documents are scored.
+
+        Returns
+        -------
+        plugsamp.prediction.evaluation.Evaluation
+            ``measures``, ``by_class()``, ``confusion()``, ``prediction``.
+        """
+        from plugsamp.prediction.evaluation import evaluate
+
+        corpus = self._documents(self.test if corpus is None and self.test is not None else corpus)
+        held_out = corpus is not self.corpus if held_out is None else held_out
+        found = evaluate(self.predictor, corpus, held_out, self.predict(corpus))
+        self._evaluated["train" if corpus is self.corpus else "test"] = found
+        return found
+
+    def explain(self, corpus: Corpus | None = None, documents=None) -> Table:
+        """Return why documents were predicted so: f as a sum of share times weight.
+
+        Parameters
+        ----------
+        corpus : Corpus, optional
+            By default the training documents.
+        documents : str, int, or sequence of them, optional
+            Ids (text) or row numbers from 0. By default the first five mistakes, or the first five documents
+            where there are none.
+
+        Returns
+        -------
+        Table
+            ``id``, ``true``, ``predicted``, ``output`` (of several classes the predicted one and another),
+            ``term`` (a topic, covariate or intercept; last the sum), ``share`` (of a covariate its value),
+            ``f`` (share times weight), ``words``. Without responses the topics of the documents alone.
+        """
+        return tabulate.explanation(self, self._documents(corpus), documents)
+
+    def effects(self, fields, corpus: Corpus | None = None, topics=None, *, part=None, **options) -> Table:
+        """Return how the prevalence of topics differs by fields of the documents.
+
+        Parameters
+        ----------
+        fields : str or list of str
+            A field of the corpus, several, or a formula.
+        corpus : Corpus, optional
+            By default the training documents.
+        topics : sequence of int, optional
+        part : int or str, optional
+            As in `topics`.
+        options
+            ``draws`` and ``level``, of `plugsamp.posterior.effects.effects`.
+        """
+        from plugsamp.posterior.effects import effects
+
+        (shown, *more) = self._chosen(part, first=True)
+        if more:
+            raise InputError(f"each model has topics of its own: give part=..., such as part={shown.name!r}")
+        numbers = (
+            range(shown.n_topics) if topics is None else [self._part_of(k, shown.number)[1] for k in topics]
+        )
+        labels = [self.called(shown, k) for k in numbers] if self._names else None
+        return effects(
+            shown.predictor, fields, self._documents(corpus), list(numbers), labels=labels, **options
+        )
+
+    # -- elsewhere -----------------------------------------------------------------------------------
+
+    def plot(self, kind: str = "topics", *, ax=None, **options):
+        """Draw a figure; returns the matplotlib Axes. See `plugsamp.posterior.figures.plot`."""
+        from plugsamp.posterior.figures import plot
+
+        return plot(self, kind, ax, **options)
+
+    def to_arviz(self, **options):
+        """Return the chains for ArviZ; see `plugsamp.exchange.to_arviz`."""
+        from plugsamp.exchange import to_arviz
+
+        return to_arviz(self, **options)
+
+    def report(self, file=None, *, train: Corpus | None = None, test: Corpus | None = None, documents=()):
+        """Write the report, one HTML file that needs nothing else; without a file, return the page.
+
+        Parameters
+        ----------
+        file : path-like, optional
+            It is replaced if it is there.
+        train, test : Corpus, optional
+            By default those that the posterior knows.
+        documents : sequence of str
+            Ids of documents to explain; by default some are chosen, mistakes first.
+        """
+        from plugsamp.report.page import write
+
+        return write(self, file, train or self.corpus, test or self.test, documents)
+
+    def save(self, path, overwrite: bool = False) -> Path:
+        """Write the posterior with its trace and names; `plugsamp.load` reads it again.
+
+        Parameters
+        ----------
+        path : path-like
+            A folder; or with the suffix ``.zip`` one file with what prediction needs, and the names.
+        overwrite : bool
+            Replace what is there.
+        """
+        from plugsamp.posterior.saved import save
+
+        return save(self, path, overwrite)
+
+    def with_options(self, **options) -> Posterior:
+        """Return the same with other `passes`, `burn_in`, `restarts`, `seed` or `vocabulary`."""
+        predictor = self.predictor.with_options(**options)
+        fresh = model_parts(predictor)
+        parts = [replace(p, predictor=f.predictor) for p, f in zip(self.parts, fresh, strict=True)]
+        return self._like(predictor, parts, chain=self.chain, corpus=self.corpus, test=self.test)
+
+    def detached(self) -> Posterior:
+        """Return the same without the sampler and the documents, as a pickle holds it."""
+        self.stats(self.parts[0])
+        return self._like(self.predictor, self.parts)
+
+    def _like(self, predictor, parts, **more) -> Posterior:
+        return Posterior(
+            predictor, parts, burn_in=self.burn_in, start=self.start, joint=self.joint, options=self.options,
+            names=self._names, source=self._source, **more,
+        )  # fmt: skip
+
+    def __reduce__(self):
+        detached = self.detached()
+        state = detached.__dict__ | {"_predicted": {}, "_evaluated": {}}
+        return _restored, (state,)
+
+    # -- as it is shown ------------------------------------------------------------------------------
+
+    def heading(self) -> list[str]:
+        """Return two lines: the model and its data, the chains."""
+        from plugsamp.posterior.summary import heading
+
+        return heading(self)
+
+    def summary(self, words: int = 8, width: int = WIDTH) -> str:
+        """Return what the command prints at the end: measures that were computed, mixing, speed, topics."""
+        from plugsamp.posterior.summary import summary
+
+        return summary(self, words, width)
+
+    def __repr__(self) -> str:
+        from plugsamp.posterior.summary import short
+
+        return short(self)
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        head = "".join(f"<p>{escape(text)}</p>" for text in self.heading())
+        return f"{head}{self.topics()._repr_html_()}"
+
+
+def _restored(state: dict) -> Posterior:
+    found = Posterior.__new__(Posterior)
+    found.__dict__.update(state)
+    return found

@@ -1,0 +1,305 @@
+"""The tables of a posterior: topics, weights, documents, explanations, mixing."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from plugsamp.brief import clipped, one_line, shown
+from plugsamp.errors import InputError
+from plugsamp.losses.coding import is_missing
+from plugsamp.posterior import explanations
+from plugsamp.posterior.parts import Part, alone
+from plugsamp.posterior.rankings import check_ranking, top_words, word_marginal
+from plugsamp.posterior.tables import Table
+
+#: Documents that are explained where none are named, and words of a row.
+EXPLAINED = 5
+
+#: What a topic's numbers are called in a table of topics, where they are known.
+NUMBERS = ("npmi", "coherence", "diversity", "exclusivity")
+
+
+def intervals(eta, level: float) -> np.ndarray:
+    """Return mean, lower and upper ends over draws (S, ...), float64 (3, ...).
+
+    Raises
+    ------
+    ValueError
+        A level that is not between 0 and 1.
+    """
+    if not 0 < level < 1:
+        raise ValueError(f"level must be between 0 and 1, not {level!r}")
+    ends = (0.5 - 0.5 * level, 0.5 + 0.5 * level)
+    return np.stack([np.mean(eta, axis=0), *np.quantile(eta, ends, axis=0)])
+
+
+def topics(posterior, parts: list[Part], words: int, by: str, level: float) -> Table:
+    """Return a row a topic of some parts, the largest first; see `Posterior.topics`."""
+    check_ranking(by)
+    blocks = [_topics_of(posterior, part, words, by, level) for part in parts]
+    table = stacked(blocks, posterior.owner if len(parts) > 1 else None, parts)
+    if posterior.names:
+        keys = [part.key(k) for part, block in zip(parts, blocks, strict=True) for k in block["topic"]]
+        named = [posterior.names.get(key, "") for key in keys]
+        columns = list(table.items())
+        place = 1 + [name for name, _ in columns].index("topic")
+        table = dict([*columns[:place], ("name", named), *columns[place:]])
+    return Table(
+        table, posterior.note(parts), {"share": ".1%", "weight": "+.2f", "lower": "+.2f", "upper": "+.2f"}
+    )
+
+
+def _topics_of(posterior, part: Part, words: int, by: str, level: float) -> dict:
+    stats = posterior.stats(part) or {}
+    shares = None
+    if "tokens" in stats:
+        tokens = np.asarray(stats["tokens"], dtype=float)
+        shares = tokens / max(tokens.sum(), 1.0)
+    phi, vocabulary = part.predictor.phi, part.predictor.vocabulary
+    best = top_words(phi, words, by, word_marginal(phi, shares))
+    order = np.arange(part.n_topics) if shares is None else np.argsort(-shares, kind="stable")
+    found: dict = {"topic": order}
+    if shares is not None:
+        found["share"] = shares[order]
+    if part.outputs:
+        found |= _strongest(part, level, order)
+    found |= {name: np.asarray(stats[name], dtype=float)[order] for name in NUMBERS[:1] if name in stats}
+    found["words"] = [[vocabulary[w] for w in best[k]] for k in order]
+    return found
+
+
+def _strongest(part: Part, level: float, order) -> dict:
+    """For each topic the output that it speaks for most, with the weight and its interval."""
+    mean, low, high = intervals(part.eta[:, :, : part.n_topics], level)
+    names = [str(c) for c in part.coding.classes] if part.coding.task == "binary" else part.outputs
+    found: dict = {"speaks_for": [], "weight": [], "lower": [], "upper": []}
+    for k in order:
+        if part.coding.task == "binary":  # one output: its sign says which class
+            positive = mean[0, k] > 0
+            numbers = (
+                (mean[0, k], low[0, k], high[0, k]) if positive else (-mean[0, k], -high[0, k], -low[0, k])
+            )
+            output = int(positive)
+        else:
+            real = part.coding.task in ("real", "count")
+            output = int(np.argmax(np.abs(mean[:, k]) if real else mean[:, k]))
+            numbers = (mean[output, k], low[output, k], high[output, k])
+        for name, value in zip(found, (names[output], *map(float, numbers)), strict=True):
+            found[name].append(value)
+    return found
+
+
+def weights(posterior, parts: list[Part], level: float) -> Table:
+    """Return a row an output and column; see `Posterior.weights`."""
+    if not parts[0].outputs:
+        raise ValueError(
+            "the model has no responses, so it has no weights; topics() shows its topics. A model with a "
+            "loss, such as ps.Model(50, loss='hinge'), learns weights from the responses of the corpus"
+        )
+    blocks = []
+    for part in parts:
+        names = column_names(posterior, part)
+        mean, low, high = intervals(part.eta, level)
+        blocks.append(
+            {
+                "output": np.repeat(np.array(part.outputs, dtype=object), len(names)),
+                "column": names * len(part.outputs),
+                "mean": mean.ravel(),
+                "lower": low.ravel(),
+                "upper": high.ravel(),
+            }
+        )
+    source = parts[0].predictor.source
+    note = (
+        "estimates of the second step, without intervals"
+        if source == "estimate"
+        else f"{level:.0%} intervals"
+    )
+    return Table(
+        stacked(blocks, posterior.owner if len(parts) > 1 else None, parts),
+        " ".join(filter(None, [posterior.note(parts), f"Weights, {note}"])),
+    )
+
+
+def column_names(posterior, part: Part) -> list[str]:
+    """Return what the columns of the weights are called: topics by name or number, covariates, intercept."""
+    found = [posterior.called(part, k) for k in range(part.n_topics)]
+    return [*found, *part.predictor.covariate_names, *["intercept"] * part.predictor.intercept]
+
+
+def stacked(blocks: list[dict], owner: str | None, parts: list[Part]) -> dict:
+    """Return the columns of several tables one below the other; `owner` names a first column of parts."""
+    columns: dict = {}
+    if owner is not None:
+        sizes = [len(next(iter(block.values()))) for block in blocks]
+        columns[owner] = [part.name for part, n in zip(parts, sizes, strict=True) for _ in range(n)]
+    for name in blocks[0]:
+        values = [block[name] for block in blocks]
+        array = all(isinstance(v, np.ndarray) for v in values)
+        columns[name] = np.concatenate(values) if array else [one for v in values for one in v]
+    return columns
+
+
+def documents_of_topic(posterior, part: Part, k: int, corpus, n: int) -> Table:
+    """Return the documents that have most of a topic; see `Posterior.documents`."""
+    prediction = posterior.predict(corpus)
+    share = prediction.theta[:, part.columns][:, k]
+    share = np.where(prediction.n_known > 0, share, -1.0)
+    rows = np.argsort(-share, kind="stable")[:n]
+    rows = rows[share[rows] >= 0]
+    known = corpus if tuple(corpus.vocabulary) == part.predictor.vocabulary else None
+    found: dict = {"id": [corpus.ids[d] for d in rows], "share": share[rows]}
+    if corpus.responses is not None:
+        found["response"] = [explanations.response_of(corpus, d) for d in rows]
+    known = corpus.with_vocabulary(part.predictor.vocabulary) if known is None else known
+    counts = known.counts()
+    found["words"] = [_words(part, k, counts, prediction.theta[d, part.columns], d) for d in rows]
+    title = f"Documents with most of {posterior.called(part, k)}"
+    return Table(found, title, {"share": ".1%"})
+
+
+def _words(part: Part, k: int, counts, theta, d: int, n: int = 8) -> list[str]:
+    """The words of a document that are most the topic's: n_w p(k | w, d)."""
+    place = slice(counts.indptr[d], counts.indptr[d + 1])
+    words, times = counts.indices[place], counts.data[place]
+    phi = part.predictor.phi[:, words].astype(float)
+    mass = times * phi[k] * theta[k] / np.maximum(theta @ phi, 1e-300)
+    best = words[np.argsort(-mass, kind="stable")[:n]]
+    return [part.predictor.vocabulary[w] for w in best]
+
+
+def documents(posterior, part: Part, corpus) -> Table:
+    """Return a row a document with its main topics; see `Posterior.documents`."""
+    prediction = posterior.predict(corpus)
+    theta = prediction.theta[:, part.columns]
+    order = np.argsort(-theta, axis=1, kind="stable")[:, :2]
+    first = np.take_along_axis(theta, order, axis=1)
+    found: dict = {"id": list(corpus.ids)}
+    if corpus.responses is not None:
+        found["response"] = [explanations.response_of(corpus, d) for d in range(corpus.n_documents)]
+    for i, name in enumerate(("topic", "second")[: order.shape[1]]):
+        found |= {name: order[:, i], "share" if i == 0 else "second_share": first[:, i]}
+        if posterior.names:
+            called = [posterior.names.get(part.key(k), "") for k in range(part.n_topics)]
+            found[f"{name}_name"] = [called[k] for k in order[:, i]]
+    found["n_known"] = prediction.n_known
+    return Table(found, posterior.note([part]), {"share": ".1%", "second_share": ".1%"})
+
+
+def explanation(posterior, corpus, chosen) -> Table:
+    """Return the terms of f for some documents; see `Posterior.explain`."""
+    parts, model = list(posterior.parts), posterior.predictor
+    if posterior.owner == "chain":  # topics of two chains have no common numbers: the first speaks for all
+        parts, model = [alone(parts[0])], parts[0].predictor
+    known = posterior.known(corpus)
+    rows = _rows(posterior, corpus, chosen)
+    columns: dict[str, list] = {
+        name: [] for name in ("id", "true", "predicted", "output", "term", "share", "f", "words")
+    }
+    for one in explanations.explain(parts, model, known, rows):
+        for block in one.blocks:
+            outputs = block.outputs or [""]
+            for c, output in enumerate(outputs):
+                for term in block.terms:
+                    value = term.contributions[c] if term.contributions else None
+                    words = [word.word for word in term.words]
+                    called = _called(posterior, term)
+                    _add(columns, one, output, called, term.value, value, words)
+                if block.totals:
+                    _add(columns, one, output, "sum", None, block.totals[c], [])
+    if not any(value is not None for value in columns["f"]):
+        del columns["f"], columns["output"], columns["predicted"]
+    title = "f = sum of share × weight; words put the topic into the document"
+    return Table(
+        columns, " ".join(filter(None, [posterior.note(parts), title])), {"share": ".3f", "f": "+.3f"}
+    )
+
+
+def _add(columns, one, output, term, share, value, words) -> None:
+    row = (one.id, one.true, one.predicted, output, term, share, value, words)
+    for name, cell in zip(columns, row, strict=True):
+        columns[name].append(cell)
+
+
+def _called(posterior, term) -> str:
+    if term.key is None:
+        return term.name
+    return posterior.names.get(term.key) or f"topic {term.name}"
+
+
+def _rows(posterior, corpus, chosen) -> list[int]:
+    """Row numbers of documents that are given by id (text) or row (integer); mistakes where none are."""
+    if chosen is None:
+        prediction = posterior.predict(corpus)
+        wrong = np.zeros(corpus.n_documents, dtype=bool)
+        truth, labels = corpus.responses, prediction.labels
+        if (
+            truth is not None
+            and labels is not None
+            and np.shape(truth) == np.shape(labels)
+            and np.ndim(truth) == 1
+        ):
+            missing = is_missing(truth)
+            if prediction.coding.task in ("binary", "multiclass"):
+                wrong = ~missing & np.array([str(t) != str(p) for t, p in zip(truth, labels, strict=True)])
+        rows = np.flatnonzero(wrong & (prediction.n_known > 0))
+        rows = rows if len(rows) else np.arange(corpus.n_documents)
+        return rows[:EXPLAINED].tolist()
+    chosen = [chosen] if isinstance(chosen, str | int | np.integer) else list(chosen)
+    place = {one: d for d, one in enumerate(corpus.ids)}
+    found = []
+    for one in chosen:
+        if isinstance(one, int | np.integer) and 0 <= one < corpus.n_documents:
+            found.append(int(one))
+        elif isinstance(one, str) and one in place:
+            found.append(place[one])
+        else:
+            ids = ", ".join(repr(one) for one in corpus.ids[:3])
+            raise InputError(
+                f"there is no document {one!r} in the corpus: documents are given by id, such as {ids}, or "
+                f"by row number from 0 to {corpus.n_documents - 1}"
+            )
+    return found
+
+
+def mixing(posterior) -> Table:
+    """Return R-hat and effective draws; see `Posterior.convergence`."""
+    from plugsamp.diagnostics.agreement import agreement
+
+    if not posterior.trace:
+        raise ValueError(posterior.without("trace"))
+    groups = {"": posterior.trace}
+    if posterior.owner == "task":  # models of their own: each is compared with itself
+        groups = {part.name: part.trace for part in posterior.parts}
+    columns: dict[str, list] = {}
+    for name, trace in groups.items():
+        for quantity, found in agreement(trace, posterior.burn_in).items():
+            row = {"task": name} if name else {}
+            row |= {"quantity": quantity.replace("_", " ")}
+            row |= {key: found[key] for key in ("mean", "sd", "r_hat", "ess", "inefficiency")}
+            row |= {"": found.get("constant") or ("not yet" if found["r_hat"] > 1.05 else "")}
+            for key, value in row.items():
+                columns.setdefault(key, []).append(value)
+    chains = len(posterior.parts) if posterior.owner == "chain" else 1
+    how = f"{chains} chains" if chains > 1 else "one chain, its halves compared"
+    return Table(columns, f"Mixing after the burn-in of {posterior.burn_in} sweeps, {how}")
+
+
+def line(text: str, width: int) -> str:
+    """Return text for one line of a terminal, cut to fit."""
+    return clipped(one_line(text), width)
+
+
+def outcome_lines(evaluations: dict) -> list[str]:
+    """Return a line for each evaluation that has measures, by name."""
+    lines = []
+    for what in sorted(evaluations):  # test, then train
+        evaluation = evaluations[what]
+        measures = evaluation.measures
+        numbers = [
+            f"{shown(k.replace('_', ' '))} {v:z.3f}" for k, v in measures.items() if isinstance(v, float)
+        ]
+        if measures:
+            numbers.append(f"{measures['n_scored']:,} scored")
+            lines.append(f"{what:5} {', '.join(numbers)}")
+    return lines
