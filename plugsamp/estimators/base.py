@@ -198,6 +198,7 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
                 "warm_start=False starts anew"
             ) from None
         self._memory, self._first_seed = memory, seed
+        self.posterior_ = result.detached()
         self.predictor_ = result.predictor
         self.trace_ = result.trace
         self.n_iter_ = self.n_sweeps_ = result.n_sweeps

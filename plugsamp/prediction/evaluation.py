@@ -101,14 +101,12 @@ class Evaluation:
     def __repr__(self) -> str:
         shown = [f"{k.replace('_', ' ')} {v:.3f}" for k, v in self.measures.items() if isinstance(v, float)]
         what = ", ".join(shown) or "nothing to compare"
-        return f"Evaluation of {len(self.prediction.ids):,} documents: {what}"
+        return f"Evaluation({len(self.prediction.ids):,} documents, {what})"
 
     def _repr_html_(self) -> str:
-        from html import escape
-
         rows = {k.replace("_", " "): v for k, v in self.measures.items() if v is not None}
         table = Table({"measure": list(rows), "value": list(rows.values())})
-        return f"<p>{escape(repr(self).split(':')[0])}</p>{table._repr_html_()}"
+        return f"<p>{len(self.prediction.ids):,} documents</p>{table._repr_html_()}"
 
     def table(self) -> dict:
         """Arguments of `plugsamp.fitting.runfolder.write_predictions`."""

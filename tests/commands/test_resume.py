@@ -143,10 +143,10 @@ def test_a_folder_that_is_taken_away_meanwhile(what, when, documents, run, said,
         monkeypatch.undo()
         return original(*arguments, **options)
 
-    from plugsamp.commands import run_fit
     from plugsamp.fitting import running
+    from plugsamp.prediction import evaluation
 
-    module, name = (running, "trace_row") if when == "sampling" else (run_fit, "evaluate")
+    module, name = (running, "trace_row") if when == "sampling" else (evaluation, "evaluate")
     original = getattr(module, name)
     with monkeypatch.context() as patch:
         patch.setattr(module, name, taken)
@@ -225,7 +225,7 @@ def test_killed_while_it_is_evaluated(documents, whole, run, said, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("plugsamp.commands.run_fit.evaluate", killed)
+        patch.setattr("plugsamp.prediction.evaluation.evaluate", killed)
         assert run("corpus.path=d.jsonl") == 130
     assert "interrupted; the last checkpoint stands\nplugsamp resume run=" in said()
     monkeypatch.setattr("plugsamp.chain.Chain._one_sweep", killed)

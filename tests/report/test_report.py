@@ -9,7 +9,8 @@ import pytest
 
 from plugsamp import report
 from plugsamp.cli import main
-from plugsamp.posterior import names, texts
+from plugsamp.posterior import names
+from plugsamp.report import texts
 
 from .pages import HOSTILE, documents, fit, read
 
