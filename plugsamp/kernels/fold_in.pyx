@@ -2,19 +2,17 @@
 
 from libc.math cimport sqrt
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
-from libc.stdlib cimport free, realloc
+from libc.stdlib cimport free
 
 import numpy as np
 
-from plugsamp.kernels.lanes cimport (
-    l_add, l_div, l_load, l_mul, l_prefetch, l_set, l_store, l_sub, l_sum, l_where_above, lf
-)
+from plugsamp.kernels.lanes cimport l_add, l_div, l_load, l_mul, l_one_above, l_set, l_store, l_sub, lf
+from plugsamp.kernels.new_document cimport Document, expect, gather, others, read
 from plugsamp.random.streams cimport Stream, bits, open_stream, splitmix, uniform
 from plugsamp.system.interrupts cimport check_signals
 
 cdef enum:
     LANES = 16
-    SOFT = 4  # rounds of expected counts
     SHUFFLES = 256
     SLOTS = 16  # passes whose ends are draws
     SHORT = 32  # tokens of a document that has sixteen passes at least
@@ -23,24 +21,8 @@ cdef enum:
     SLOW_TOKENS = 131072
     FLUSH = 4096  # float32 sums are kept shorter than this
 
-#: Topics with fewer expected tokens (of documents of 50 tokens or more) are gathered in the rest.
-cdef float FEW = 0.02
-#: Cells with less than this part of a word's mass, at the most tokens that their topic may have, are left out.
-cdef float SMALL = 3e-3
 #: Pulls the slopes of control variates towards 0 where there are few passes.
 cdef double PRIOR_SLOPE = 20.0
-
-
-cdef struct Document:
-    Py_ssize_t size, n_unique, n_active, capacity
-    Py_ssize_t steps   # since signals were looked for
-    int32_t *word      # (n_unique) words, ascending
-    int32_t *count     # (n_unique) their tokens
-    int64_t *begin     # (n_unique + 1) where a word's cells begin
-    int32_t *cell      # place among the active topics, cell by cell
-    float *value       # phi, cell by cell
-    float *rest        # (n_unique) sum of phi alpha over the other topics
-    int32_t *active    # (n_active) topics
 
 
 cdef struct Chains:
@@ -89,85 +71,6 @@ cdef inline lf stratified(Stream* s) noexcept nogil:
     return l_add(l_load(&shuffles[(b & (SHUFFLES - 1)) * LANES]), l_set(u))
 
 
-cdef void expected(const int32_t* word, const int32_t* count, Py_ssize_t n_unique, Py_ssize_t size,
-                   const float[:, ::1] phi, const float* prior, Py_ssize_t n_topics,
-                   float* soft, float* share, float* weights) noexcept nogil:
-    """`SOFT` rounds of expected counts given expected counts, from even ones, into `soft`."""
-    cdef Py_ssize_t width = phi.shape[1], g, i, ahead
-    cdef int step
-    cdef const float *row
-    cdef lf total, p, scale
-    for g in range(width):
-        soft[g] = <float>size / n_topics
-    for step in range(SOFT):
-        for g in range(width):
-            share[g] = 0.0
-        for i in range(n_unique):
-            row = &phi[word[i], 0]
-            if step == 0:
-                ahead = i + 4 if i + 4 < n_unique else n_unique - 1
-                for g in range(0, width, 16):
-                    l_prefetch(&phi[word[ahead], g])
-            total = l_set(0.0)
-            for g in range(0, width, 16):
-                p = l_mul(l_load(row + g), l_add(l_load(soft + g), l_load(prior + g)))
-                l_store(weights + g, p)
-                total = l_add(total, p)
-            scale = l_set(<float>count[i] / l_sum(total))
-            for g in range(0, width, 16):
-                l_store(share + g, l_add(l_load(share + g), l_mul(scale, l_load(weights + g))))
-        for g in range(width):
-            soft[g] = share[g]
-
-
-cdef int gather(Document* d, const float[:, ::1] phi, const float* prior, const float* soft,
-                Py_ssize_t n_topics, float* limit, float* others) noexcept nogil:
-    """List the active topics and each word's cells; -1 without memory."""
-    cdef Py_ssize_t k, i, a, m = 0, wanted
-    cdef float most, total
-    cdef const float *row
-    cdef float few = FEW if d.size >= 50 else FEW * d.size / 50
-    d.n_active = 0
-    for k in range(phi.shape[1]):
-        others[k] = prior[k]
-    for k in range(n_topics):
-        if soft[k] > few:
-            d.active[d.n_active] = <int32_t>k
-            most = 4.0 * soft[k] + 2.0
-            limit[d.n_active] = prior[k] + (most if most < d.size else <float>d.size)
-            others[k] = 0.0
-            d.n_active += 1
-    for i in range(d.n_unique):
-        wanted = m + d.n_active
-        if wanted > d.capacity:
-            d.capacity = 2 * wanted
-            d.cell = <int32_t*>realloc(d.cell, d.capacity * sizeof(int32_t))
-            d.value = <float*>realloc(d.value, d.capacity * sizeof(float))
-            if d.cell == NULL or d.value == NULL:
-                return -1
-        row = &phi[d.word[i], 0]
-        d.begin[i] = m
-        total = 0.0
-        for a in range(d.n_active):
-            k = d.active[a]
-            total += row[k] * (soft[k] + prior[k])
-        total *= SMALL
-        for a in range(d.n_active):
-            k = d.active[a]
-            if row[k] * limit[a] > total:
-                d.cell[m] = <int32_t>a
-                d.value[m] = row[k]
-                m += 1
-        total = 0.0
-        for k in range(n_topics):
-            total += row[k] * others[k]
-        if total < 1e-30 and m == d.begin[i]:
-            total = 1e-30
-        d.rest[i] = total
-    d.begin[d.n_unique] = m
-    return 0
-
-
 cdef inline void start_token(Document* d, Chains* c, Py_ssize_t i, float left, float* z, Stream* s) noexcept nogil:
     """Draw a first topic given those before, and the expected counts of the part `left` of the tokens."""
     cdef Py_ssize_t j, a, first = d.begin[i], m = d.begin[i + 1] - d.begin[i]
@@ -178,12 +81,11 @@ cdef inline void start_token(Document* d, Chains* c, Py_ssize_t i, float left, f
         acc = l_add(acc, l_mul(l_set(d.value[first + j]), n))
         l_store(c.running + j * LANES, acc)
     target = l_mul(acc, stratified(s))
-    before = l_where_above(l_set(d.rest[i]), target, l_set(0.0), l_set(1.0))
+    before = l_one_above(target, l_set(d.rest[i]))
     place = before
     for j in range(m):
         a = d.cell[first + j]
-        above = l_set(0.0) if j == m - 1 else l_where_above(
-            l_load(c.running + j * LANES), target, l_set(0.0), l_set(1.0))
+        above = l_set(0.0) if j == m - 1 else l_one_above(target, l_load(c.running + j * LANES))
         l_store(c.n + a * LANES, l_add(l_load(c.n + a * LANES), l_sub(before, above)))
         place = l_add(place, above)
         before = above
@@ -195,25 +97,24 @@ cdef inline void token(Document* d, Chains* c, Py_ssize_t i, float* z, bint keep
     cdef Py_ssize_t j, a, first = d.begin[i], m = d.begin[i + 1] - d.begin[i]
     cdef lf old = l_load(z), acc = l_set(d.rest[i])
     cdef lf n, above, before, place, target, scale, p
-    cdef lf zero = l_set(0.0), one = l_set(1.0)
-    before = l_where_above(old, l_set(0.5), one, zero)
+    before = l_one_above(old, l_set(0.5))
     for j in range(m):
         a = d.cell[first + j]
-        above = l_where_above(old, l_set(<float>j + <float>1.5), one, zero)
+        above = l_one_above(old, l_set(<float>j + <float>1.5))
         n = l_sub(l_load(c.n + a * LANES), l_sub(before, above))
         before = above
         l_store(c.n + a * LANES, n)
         acc = l_add(acc, l_mul(l_set(d.value[first + j]), l_add(n, l_set(c.prior[a]))))
         l_store(c.running + j * LANES, acc)
     target = l_mul(acc, stratified(s))
-    scale = l_div(one, acc)
-    before = l_where_above(l_set(d.rest[i]), target, zero, one)
+    scale = l_div(l_set(1.0), acc)
+    before = l_one_above(target, l_set(d.rest[i]))
     place = before
     if keep:
         l_store(c.rest + i * LANES, l_add(l_load(c.rest + i * LANES), l_mul(scale, l_set(d.rest[i]))))
     for j in range(m):
         a = d.cell[first + j]
-        above = zero if j == m - 1 else l_where_above(l_load(c.running + j * LANES), target, zero, one)
+        above = l_set(0.0) if j == m - 1 else l_one_above(target, l_load(c.running + j * LANES))
         n = l_load(c.n + a * LANES)
         if keep:
             p = l_mul(l_set(d.value[first + j]), l_add(n, l_set(c.prior[a])))
@@ -298,28 +199,28 @@ cdef double unsettled(Document* d, Chains* c, Py_ssize_t kept) noexcept nogil:
     return 0.4 * found / (kept * d.size)  # E|x| of a normal error is .8 of its deviation
 
 
-cdef void emit(Document* d, Chains* c, const float[:, ::1] phi, const float* others, Py_ssize_t n_topics,
-               Py_ssize_t slot, Py_ssize_t doc, float[:, :, ::1] drawn, Stream* s) noexcept nogil:
+cdef void emit(Document* d, Chains* c, const float[:, ::1] phi, Py_ssize_t n_topics, Py_ssize_t slot,
+               Py_ssize_t doc, float[:, :, ::1] drawn, Stream* s) noexcept nogil:
     """Write the share of tokens in each topic, of every chain; tokens in the rest draw a topic of it."""
-    cdef Py_ssize_t a, l, i, t, k, last, at = 0
+    cdef Py_ssize_t a, l, i, t, g, k, last, at = 0
     cdef float left
-    cdef const float *row
     for l in range(LANES):
         for k in range(n_topics):
             drawn[slot * LANES + l, doc, k] = 0.0
         for a in range(d.n_active):
             drawn[slot * LANES + l, doc, d.active[a]] = c.n[a * LANES + l] / d.size
     for i in range(d.n_unique):
-        row = &phi[d.word[i], 0]
+        for g in range(0, d.width, 16):
+            l_store(d.weights + g, others(d, i, &phi[d.word[i], 0], g))
         for t in range(d.count[i]):
             for l in range(LANES):
                 if c.z[at * LANES + l] < 0.5:
                     left = uniform(s) * d.rest[i]
                     last = -1
                     for k in range(n_topics):
-                        if row[k] * others[k] > 0.0:
+                        if d.weights[k] > 0.0:
                             last = k
-                            left -= row[k] * others[k]
+                            left -= d.weights[k]
                             if left < 0.0:
                                 break
                     if last < 0:
@@ -328,12 +229,12 @@ cdef void emit(Document* d, Chains* c, const float[:, ::1] phi, const float* oth
             at += 1
 
 
-cdef int begin(Document* d, Chains* c, const float* alpha, const float* soft, Stream* s) except -1 nogil:
+cdef int begin(Document* d, Chains* c, const float* alpha, Stream* s) except -1 nogil:
     """Clear the sums and draw the chains' first topics."""
     cdef Py_ssize_t a, l, i, t, at = 0
     for a in range(d.n_active):
         c.prior[a] = alpha[d.active[a]]
-        c.soft[a] = soft[d.active[a]]
+        c.soft[a] = d.soft[d.active[a]]
         c.square[2 * a] = c.square[2 * a + 1] = 0.0
         for l in range(LANES):
             c.n[a * LANES + l] = c.sums[a * LANES + l] = 0.0
@@ -349,37 +250,30 @@ cdef int begin(Document* d, Chains* c, const float* alpha, const float* soft, St
     return 0
 
 
-cdef void read(Document* d, const int32_t* words, Py_ssize_t size) noexcept nogil:
-    """The unique words of a document and their counts."""
-    cdef Py_ssize_t at
-    d.size, d.n_unique = size, 0
-    for at in range(size):
-        if d.n_unique and d.word[d.n_unique - 1] == words[at]:
-            d.count[d.n_unique - 1] += 1
-        else:
-            d.word[d.n_unique] = words[at]
-            d.count[d.n_unique] = 1
-            d.n_unique += 1
-
-
-cdef void proportions(Document* d, Chains* c, const float[:, ::1] phi, const float* others, Py_ssize_t kept,
+cdef void proportions(Document* d, Chains* c, const float[:, ::1] phi, Py_ssize_t kept,
                       double[::1] zbar) noexcept nogil:
     """The mean over chains and passes, with the control variates taken off."""
-    cdef Py_ssize_t a, l, i, k
+    cdef Py_ssize_t a, l, i, g, k
     cdef double x, unit = 1.0 / (<double>d.size * kept * LANES)
-    for a in range(d.n_active):
-        x = 0.0
-        for l in range(LANES):
-            x += c.total[2 * a * LANES + l] - c.slope[a] * c.total[(2 * a + 1) * LANES + l]
-        zbar[d.active[a]] = x * unit if x > 0.0 else 0.0
+    for g in range(d.width):
+        d.share[g] = 0.0
     for i in range(d.n_unique):
         x = 0.0
         for l in range(LANES):
             x += c.rest[i * LANES + l]
-        x *= unit / d.rest[i] if d.rest[i] > 0.0 else 0.0
         if x > 0.0:
-            for k in range(zbar.shape[0]):
-                zbar[k] += x * phi[d.word[i], k] * others[k]
+            x *= unit / d.rest[i]
+            for g in range(0, d.width, 16):
+                l_store(d.share + g, l_add(l_load(d.share + g),
+                                           l_mul(l_set(<float>x), others(d, i, &phi[d.word[i], 0], g))))
+    for k in range(zbar.shape[0]):
+        zbar[k] = d.share[k]
+    for a in range(d.n_active):
+        x = 0.0
+        for l in range(LANES):
+            x += c.total[2 * a * LANES + l] - c.slope[a] * c.total[(2 * a + 1) * LANES + l]
+        if x > 0.0:
+            zbar[d.active[a]] += x * unit
 
 
 def fold_in(const int32_t[::1] words, const int64_t[::1] offsets, const float[:, ::1] phi,
@@ -397,8 +291,9 @@ def fold_in(const int32_t[::1] words, const int64_t[::1] offsets, const float[:,
     keys : (D,)
         Each document's stream.
     burn_in, passes : int
-        Passes left out, and passes in all at least. Passes that are kept are doubled until the estimated
-        standard error, as total variation, is `tolerance` at most, or there are `longest` passes or more.
+        Passes left out, and passes in all at least. More are run, a quarter of those kept at a time, until
+        the estimated standard error, as total variation, is `tolerance` at most, or there are `longest`
+        passes or more.
     drawn : (256, last - first, K), or (0, 0, K)
         If wanted, the share of tokens in each topic at the end of the last sixteen passes of each chain.
 
@@ -408,7 +303,7 @@ def fold_in(const int32_t[::1] words, const int64_t[::1] offsets, const float[:,
     Blackwell). In a stationary chain a pass's sum of these has the same mean as the counts before it, so
     their difference is a control variate for slow chains (Dellaportas and Kontoyiannis 2012).
     A word is compared with the topics alone that the document may have: those with a few expected tokens,
-    by `SOFT` rounds of expected counts. The others are a rest whose topics keep their prior.
+    by `SOFT` rounds of expected counts. In the rest, topics have alpha and their expected counts.
     Chains run in lanes, and draw with stratified uniform numbers, which makes their mean more precise.
     Counts are whole numbers in float32, exact below 2^24 tokens a document.
     """
@@ -421,18 +316,19 @@ def fold_in(const int32_t[::1] words, const int64_t[::1] offsets, const float[:,
     for doc in range(first, last):
         most = max(most, offsets[doc + 1] - offsets[doc])
     cdef float[:, ::1] scratch = np.empty((5, width), np.float32)
-    cdef float *soft = &scratch[0, 0]
-    cdef float *others = &scratch[1, 0]
     cdef int32_t[:, ::1] whole = np.empty((2, max(most, n_topics)), np.int32)
-    cdef int32_t[::1] active = np.empty(n_topics, np.int32)
+    cdef int32_t[:, ::1] topics = np.empty((2, n_topics), np.int32)
     cdef int64_t[::1] edges = np.empty(most + 1, np.int64)
-    cdef float[::1] rest = np.empty(most, np.float32)
+    cdef float[:, ::1] rest = np.empty((2, most), np.float32)
     cdef float[:, ::1] of_topics = np.empty((4, n_topics * LANES), np.float32)
     cdef float[:, ::1] plain = np.empty((2, n_topics), np.float32)
     cdef float[:, ::1] of_tokens = np.empty((2, most * LANES), np.float32)
     cdef double[:, ::1] sums = np.empty((6, n_topics * LANES))
-    d.capacity, d.steps, d.cell, d.value = 0, 0, NULL, NULL
-    d.word, d.count, d.begin, d.rest, d.active = &whole[0, 0], &whole[1, 0], &edges[0], &rest[0], &active[0]
+    d.capacity, d.steps, d.cell, d.value, d.width = 0, 0, NULL, NULL, width
+    d.word, d.count, d.begin, d.active, d.place = &whole[0, 0], &whole[1, 0], &edges[0], &topics[0, 0], &topics[1, 0]
+    d.soft, d.mean, d.limit, d.share, d.weights = (
+        &scratch[0, 0], &scratch[1, 0], &scratch[2, 0], &scratch[3, 0], &scratch[4, 0])
+    d.rest, d.least = &rest[0, 0], &rest[1, 0]
     c.n, c.sums, c.running, c.before = &of_topics[0, 0], &of_topics[1, 0], &of_topics[2, 0], &of_topics[3, 0]
     c.prior, c.soft, c.rest, c.z = &plain[0, 0], &plain[1, 0], &of_tokens[0, 0], &of_tokens[1, 0]
     c.total, c.now, c.square, c.slope = &sums[0, 0], &sums[2, 0], &sums[3, 0], &sums[5, 0]
@@ -445,12 +341,11 @@ def fold_in(const int32_t[::1] words, const int64_t[::1] offsets, const float[:,
                 open_stream(&s, keys[doc])
                 open_stream(&other, keys[doc] + 1)
                 read(&d, &words[offsets[doc]], offsets[doc + 1] - offsets[doc])
-                expected(d.word, d.count, d.n_unique, d.size, phi, &alpha[0], n_topics, soft, &scratch[2, 0],
-                         &scratch[3, 0])
-                failed = gather(&d, phi, &alpha[0], soft, n_topics, &scratch[4, 0], others)
+                expect(&d, phi, &alpha[0], n_topics)
+                failed = gather(&d, phi, &alpha[0], n_topics)
                 if failed:
                     break
-                begin(&d, &c, &alpha[0], soft, &s)
+                begin(&d, &c, &alpha[0], &s)
                 due = max(passes - burn_in, SLOTS if keep or d.size <= SHORT else 4)
                 if d.n_active <= SLOW:
                     due = max(due, min(SLOW_PASSES, SLOW_TOKENS // d.size))
@@ -461,13 +356,13 @@ def fold_in(const int32_t[::1] words, const int64_t[::1] offsets, const float[:,
                     if step >= burn_in:
                         kept += 1
                         if keep and kept > due - SLOTS:
-                            emit(&d, &c, phi, others, n_topics, kept % SLOTS, doc - first, drawn, &other)
+                            emit(&d, &c, phi, n_topics, kept % SLOTS, doc - first, drawn, &other)
                     step += 1
                     if kept == due:
                         if unsettled(&d, &c, kept) <= tolerance or step >= longest:
                             break
-                        due *= 2
-                proportions(&d, &c, phi, others, kept, zbar[doc])
+                        due += max(2, due // 4)
+                proportions(&d, &c, phi, kept, zbar[doc])
     finally:
         free(d.cell)
         free(d.value)

@@ -104,6 +104,21 @@ L_INLINE lf l_where_above(lf x, lf y, lf a, lf b) {
 #else
 L_INLINE lf l_where_above(lf x, lf y, lf a, lf b) { return l_pick(x > y, a, b); }
 #endif
+/* 1 where x > y, otherwise 0. */
+#if defined(__AVX512F__)
+L_INLINE lf l_one_above(lf x, lf y) {
+  return (lf)_mm512_maskz_mov_ps(_mm512_cmp_ps_mask((__m512)x, (__m512)y, _CMP_GT_OQ), (__m512)l_set(1.0f));
+}
+#elif defined(__AVX__)
+L_INLINE lf l_one_above(lf x, lf y) {
+  l_halves s = {x}, t = {y}, v;
+  for (int i = 0; i < 2; i++)
+    v.h[i] = _mm256_and_ps(_mm256_cmp_ps(s.h[i], t.h[i], _CMP_GT_OQ), _mm256_set1_ps(1.0f));
+  return v.v;
+}
+#else
+L_INLINE lf l_one_above(lf x, lf y) { return (lf)((li)(x > y) & (li)l_set(1.0f)); }
+#endif
 /* A bit for each lane that is above x. */
 #if defined(__AVX512F__)
 L_INLINE uint32_t l_above(lf v, float x) { return _mm512_cmp_ps_mask((__m512)v, _mm512_set1_ps(x), _CMP_GT_OQ); }
@@ -164,6 +179,7 @@ L_INLINE uint32_t l_above(lf v, float x) {
   return m;
 }
 L_INLINE lf l_where_above(lf x, lf y, lf a, lf b) { L_EACH a.x[i] = x.x[i] > y.x[i] ? a.x[i] : b.x[i]; return a; }
+L_INLINE lf l_one_above(lf x, lf y) { L_EACH x.x[i] = x.x[i] > y.x[i] ? 1.0f : 0.0f; return x; }
 L_INLINE lf l_up_to(lf v, float x) { L_EACH v.x[i] = v.x[i] <= x ? v.x[i] : 0; return v; }
 L_INLINE int l_lowest(uint32_t m) { unsigned long i; _BitScanForward(&i, m); return (int)i; }
 L_INLINE lf l_round_parts(lf x, lf *power) {

@@ -22,6 +22,7 @@ cdef extern from "plugsamp/kernels/lanes.h" nogil:
     uint32_t l_above(lf v, float x)
     uint32_t l_below(lf v, float x)
     lf l_where_above(lf x, lf y, lf a, lf b)
+    lf l_one_above(lf x, lf y)
     lf l_up_to(lf v, float x)
     int l_lowest(uint32_t m)
     void l_prefetch(const void* p)

@@ -21,9 +21,9 @@ _compiled = load("plugsamp.kernels.fold_in")
 #: chains, which run in groups of 16.
 PASSES, BURN_IN, RESTARTS = 6, 2, 16
 
-#: Passes go on until a document's proportions have this standard error, as total variation, or there are so
-#: many passes.
-TOLERANCE, LONGEST = 0.02, 256
+#: Passes go on until a document's proportions have this estimated standard error, as total variation, or
+#: there are so many passes.
+TOLERANCE, LONGEST = 0.019, 256
 
 #: Chains that run together, and draws of the proportions that they give.
 GROUP, DRAWS = 16, 256
@@ -134,7 +134,9 @@ class FoldIn:
     def draws(self, tokens: Tokens, first: int, last: int) -> np.ndarray:
         """Draws of the proportions, float64 (R, last - first, K): 256 of each group of 16 chains.
 
-        Those behind `zbar`'s mean, made again; the prior's mean where no word is known.
+        They are the ends of the last sixteen passes of each chain. Chains have at least sixteen kept passes
+        here, so they may be longer than those of `zbar`. Where no word is known, all draws are the prior's
+        mean.
         """
         tokens = tokens.of(first, last)
         n = last - first
