@@ -89,7 +89,8 @@ def npmi(phi, counts, n: int = WORDS, vocabulary=None, reference_vocabulary=None
     log(p_ij / (p_i p_j)) / -log p_ij, where p is the share of documents that hold a word, or both
     (Bouma 2009; Lau, Newman & Baldwin 2014). A pair that never occurs together has -1, a pair of words that
     are in all documents 0. Pairs with a word that is in no document are left out; a topic without pairs has
-    NaN.
+    NaN. gensim's ``c_npmi`` over whole documents is the same but for pairs that never occur together, where
+    it has a value above -1 that depends on its epsilon.
 
     Parameters
     ----------
