@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from plugsamp.errors import InputError
 from plugsamp.posterior import plots, tabulate
 
 #: The figures and what each is of.
@@ -47,15 +46,8 @@ def plot(posterior, kind: str = "topics", ax=None, **options):
     return globals()[f"_{kind}"](posterior, ax, **options)
 
 
-def _one(posterior, part):
-    (first, *more) = posterior._chosen(part, first=True)
-    if more:
-        raise InputError(f"each model has topics of its own: give part=..., such as part={first.name!r}")
-    return first
-
-
 def _topics(posterior, ax, words: int = 6, by: str = "relevance", part=None):
-    one = _one(posterior, part)
+    one = posterior._one(part)
     table = tabulate.topics(posterior, [one], words, by, 0.9)
     if "share" not in table:
         raise ValueError(
@@ -75,13 +67,14 @@ def _words(posterior, ax, topic=0, words: int = 15, by: str = "relevance", part=
 
 
 def _weights(posterior, ax, output=None, part=None, level: float = 0.9):
-    one = _one(posterior, part)
+    one = posterior._one(part)
     if not one.outputs:
         tabulate.weights(posterior, [one], level)  # raises, and says why
-    names = tabulate.column_names(posterior, one)
+    names = tabulate.topic_labels(posterior, one) + tabulate.column_names(posterior, one)[one.n_topics :]
     mean, low, high = tabulate.intervals(one.eta, level)
     if output is None and len(one.outputs) > 1:
-        return plots.plot_weight_map(mean[:, : one.n_topics], one.outputs, names[: one.n_topics], ax)
+        shown = [posterior.names.get(one.key(k)) or str(k) for k in range(one.n_topics)]
+        return plots.plot_weight_map(mean[:, : one.n_topics], one.outputs, shown, ax)
     output = one.outputs[0] if output is None else str(output)
     if output not in one.outputs:
         raise ValueError(f"there is no output {output!r}; the outputs are {', '.join(one.outputs[:20])}")

@@ -269,6 +269,13 @@ class Posterior:
         names = ", ".join(repr(one.name) for one in self.parts[:5]) if self.owner else "0"
         raise InputError(f"there is no part {part!r}: it is a number from 0, 'all', or one of {names}")
 
+    def _one(self, part) -> Part:
+        """The part that is shown where topics of one model alone can be."""
+        (one, *more) = self._chosen(part, first=True)
+        if more:
+            raise InputError(f"each model has topics of its own: give part=..., such as part={one.name!r}")
+        return one
+
     def note(self, parts: Sequence[Part]) -> str:
         """Return what a table says of the part that it shows."""
         if self.owner is None or len(parts) > 1:
@@ -349,12 +356,7 @@ class Posterior:
         corpus = self._documents(corpus)
         if topic is not None:
             return tabulate.documents_of_topic(self, *self._part_of(topic, part), corpus, n)
-        chosen = self._chosen(part, first=True)
-        if len(chosen) > 1:
-            raise InputError(
-                f"each model has topics of its own: give part=..., such as part={chosen[0].name!r}"
-            )
-        return tabulate.documents(self, chosen[0], corpus)
+        return tabulate.documents(self, self._one(part), corpus)
 
     def convergence(self) -> Table:
         """Return R-hat and effective draws of the log joint, its parts and the loss, after the burn-in.
@@ -476,13 +478,12 @@ class Posterior:
         """
         from plugsamp.posterior.effects import effects
 
-        (shown, *more) = self._chosen(part, first=True)
-        if more:
-            raise InputError(f"each model has topics of its own: give part=..., such as part={shown.name!r}")
+        shown = self._one(part)
         numbers = (
             range(shown.n_topics) if topics is None else [self._part_of(k, shown.number)[1] for k in topics]
         )
-        labels = [self.called(shown, k) for k in numbers] if self._names else None
+        labels = tabulate.topic_labels(self, shown)
+        labels = [labels[k] for k in numbers]
         return effects(
             shown.predictor, fields, self._documents(corpus), list(numbers), labels=labels, **options
         )
@@ -494,6 +495,38 @@ class Posterior:
         from plugsamp.posterior.figures import plot
 
         return plot(self, kind, ax, **options)
+
+    def to_pyldavis(self, corpus: Corpus | None = None, *, part=None) -> dict:
+        """Return the arguments of ``pyLDAvis.prepare``; see `plugsamp.posterior.viewers.pyldavis_data`.
+
+        Parameters
+        ----------
+        corpus : Corpus, optional
+            By default the training documents.
+        part : int or str, optional
+            As in `topics`.
+        """
+        from plugsamp.posterior.viewers import pyldavis_data, shown
+
+        return pyldavis_data(*shown(self, self._documents(corpus), part))
+
+    def topicwizard(self, corpus: Corpus | None = None, texts=None, *, part=None) -> dict:
+        """Return the `TopicData` of topicwizard; see `plugsamp.posterior.viewers.topicwizard_data`.
+
+        Parameters
+        ----------
+        corpus : Corpus, optional
+            By default the training documents.
+        texts : sequence of str, optional
+            The documents to read; by default their words.
+        part : int or str, optional
+            As in `topics`.
+        """
+        from plugsamp.posterior.viewers import shown, topicwizard_data
+
+        one = self._one(part)
+        names = tabulate.topic_labels(self, one)
+        return topicwizard_data(*shown(self, self._documents(corpus), part), names, texts)
 
     def to_arviz(self, **options):
         """Return the chains for ArviZ; see `plugsamp.exchange.to_arviz`."""

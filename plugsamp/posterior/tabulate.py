@@ -127,6 +127,15 @@ def column_names(posterior, part: Part) -> list[str]:
     return [*found, *part.predictor.covariate_names, *["intercept"] * part.predictor.intercept]
 
 
+def topic_labels(posterior, part: Part, words: int = 3) -> list[str]:
+    """Return what pictures call the topics: their names, or numbers and first words by relevance."""
+    phi, vocabulary = part.predictor.phi, part.predictor.vocabulary
+    stats = posterior.stats(part) or {}
+    best = top_words(phi, words, "relevance", word_marginal(phi, stats.get("tokens")))
+    found = [f"{k} {' '.join(vocabulary[w] for w in row)}" for k, row in enumerate(best)]
+    return [posterior.names.get(part.key(k)) or label for k, label in enumerate(found)]
+
+
 def stacked(blocks: list[dict], owner: str | None, parts: list[Part]) -> dict:
     """Return the columns of several tables one below the other; `owner` names a first column of parts."""
     columns: dict = {}
@@ -210,9 +219,9 @@ def explanation(posterior, corpus, chosen) -> Table:
     if not any(value is not None for value in columns["f"]):
         del columns["f"], columns["output"], columns["predicted"]
     title = "f = sum of share × weight; words put the topic into the document"
-    return Table(
-        columns, " ".join(filter(None, [posterior.note(parts), title])), {"share": ".3f", "f": "+.3f"}
-    )
+    title = " ".join(filter(None, [posterior.note(parts), title]))
+    once = ("id", "true", "predicted", "output")
+    return Table(columns, title, {"share": ".3f", "f": "+.3f"}, once)
 
 
 def _add(columns, one, output, term, share, value, words) -> None:

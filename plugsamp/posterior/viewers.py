@@ -10,6 +10,22 @@ import scipy.sparse as sp
 from plugsamp.errors import InputError
 
 
+def shown(posterior, corpus, part=None) -> tuple:
+    """Return phi, theta, counts and vocabulary of a model and documents, as the other functions take them.
+
+    Parameters
+    ----------
+    posterior : plugsamp.posterior.posterior.Posterior
+    corpus : Corpus
+    part : int or str, optional
+        As in `Posterior.topics`.
+    """
+    one = posterior._one(part)
+    theta = posterior.predict(corpus).theta[:, one.columns]
+    theta = theta / theta.sum(axis=1, keepdims=True)
+    return one.predictor.phi, theta, posterior.known(corpus).counts(), one.predictor.vocabulary
+
+
 def pyldavis_data(phi, theta, counts, vocabulary: Sequence[str]) -> dict:
     """Return the arguments of ``pyLDAvis.prepare``.
 
