@@ -84,6 +84,7 @@ class Settings:
     checkpoint: dict
     top_words: int
     topic_words: str
+    reference: str | None
     report: bool
     netcdf: bool
     save_model: bool

@@ -22,11 +22,12 @@ from plugsamp.sweeps.status import INTERRUPTED, KILLED, status_of
 log = logging.getLogger(__name__)
 
 #: Options that runs of older versions have not, as they were then.
-LATER = {"netcdf": False, "topic_words": "probability"}
+LATER = {"netcdf": False, "topic_words": "probability", "reference": None}
 
 #: What may change.
 OPTIONS = (
-    "sweeps", "backend", "n_jobs", "checkpoint", "top_words", "topic_words", "report", "netcdf", "save_model",
+    "sweeps", "backend", "n_jobs", "checkpoint", "top_words", "topic_words", "reference", "report", "netcdf",
+    "save_model",
 )  # fmt: skip
 
 

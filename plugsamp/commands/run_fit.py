@@ -17,6 +17,7 @@ from plugsamp.checkpoint.generations import Generations
 from plugsamp.checkpoint.options import Checkpoints
 from plugsamp.checks import whole
 from plugsamp.commands import sweeping
+from plugsamp.commands.reference import count_on_reference, read_reference
 from plugsamp.diagnostics.summary import plain_table, rich_table
 from plugsamp.errors import Interrupted, RunInterrupted
 from plugsamp.exchange import check_netcdf, write_netcdf
@@ -131,7 +132,10 @@ def run(settings, chosen: Mapping, model: Model, folder: Path, resumed=None) -> 
         says = f", or say where the labels are, corpus.{where}=..." if where else ""
         raise ValueError(f"the documents have no labels; choose loss=none{says}")
     _check_test(settings.metric, model, test)
+    reference = settings.reference and read_reference(chosen["corpus"], settings.reference, train.vocabulary)
     posterior = _fit(settings, chosen, model, train, folder, resumed).with_options(**vars(settings.predict))
+    if reference:
+        count_on_reference(posterior, reference)
     if settings.save_model:
         overwrite = settings.overwrite or resumed is not None
         save_model(folder / "model", posterior.predictor, model, overwrite=overwrite)
