@@ -120,17 +120,25 @@ def test_tables_without_tokens_name_their_file(tmp_path):
 
 
 def test_little_that_unpacks_to_very_much_is_refused_before_memory_ends(tmp_path, monkeypatch):
-    from plugsamp.readers import Lines, files
+    from plugsamp.readers import Lines, MalletText, files
+    from plugsamp.system import memory
 
     path = tmp_path / "a.txt.gz"
     path.write_bytes(gzip.compress(b"moon orbit\n" * 10**6))
-    monkeypatch.setattr(files, "available_bytes", lambda: 10**7)
+    for module in (files, memory):
+        monkeypatch.setattr(module, "available_bytes", lambda: 10**7)
     monkeypatch.setattr(files, "PIECE", 1 << 20)
     with pytest.raises(
         InputError, match=r"a\.txt\.gz: unpacked it is more than \d+ bytes, and 10000000 bytes"
     ):
+        MalletText(path=str(path)).read()
+    with pytest.raises(InputError, match=r"a\.txt\.gz: the counts of the first \d+ documents need \d+ bytes"):
         Lines(path=str(path)).read()
-    monkeypatch.setattr(files, "available_bytes", lambda: None)
+    (tmp_path / "b.txt.gz").write_bytes(gzip.compress(b"moon orbit " * 10**6))
+    with pytest.raises(InputError, match=r"b\.txt\.gz: a line has more than \d+ bytes, and 10000000 bytes"):
+        Lines(path=str(tmp_path / "b.txt.gz")).read()
+    for module in (files, memory):
+        monkeypatch.setattr(module, "available_bytes", lambda: None)
     assert Lines(path=str(path)).read().train.n_tokens == 2 * 10**6
 
 

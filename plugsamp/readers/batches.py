@@ -4,28 +4,76 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from hashlib import blake2b
+from typing import Protocol
 
 import numpy as np
 
 from plugsamp.corpus import Corpus
 from plugsamp.errors import InputError
 from plugsamp.readers.records import Records, TextReader
+from plugsamp.system import cores
+
+#: Documents whose contents are in memory while words are counted.
+BATCH = 1024
+
+
+class Part(Protocol):
+    """The documents of a file, as far as they have been read.
+
+    Attributes
+    ----------
+    kind : {"text", "tokens", "counts"}
+    contents : list
+        Of the documents since the last call of `forget`, or those that are left of it.
+    """
+
+    kind: str
+    contents: list
+
+    def records(self) -> Records:
+        """Return the documents since the last call of `forget`."""
+
+    def forget(self) -> None:
+        """Make room for the documents that follow."""
 
 
 class StreamReader(TextReader):
     """A format of documents that stand in a file one after the other, so that they can be read in batches.
 
-    A subclass gives `stream`; what it decides from the first document holds for all.
+    A subclass gives `parts`; what it decides from the first document holds for all.
     """
 
     @abstractmethod
-    def stream(self, path: str, size: int | None = None) -> Iterator[Records]:
-        """Yield the documents of a file, some `size` at a time, or all at once where it is None."""
+    def parts(self, path: str, size: int | None) -> Iterator[Part]:
+        """Yield what has been read of a file after every `size` documents, or at its end where it is None.
+
+        It is one object that grows. The last time that it is yielded, the file is at its end.
+        """
+
+    def stream(self, path: str, size: int) -> Iterator[Records]:
+        """Yield the documents of a file, `size` at a time."""
+        for part in self.parts(path, size):
+            if part.contents:
+                yield part.records()
+                part.forget()
 
     def records(self, path: str) -> Records:
-        (records,) = self.stream(path)
-        return records
+        (part,) = self.parts(path, None)
+        return part.records()
+
+    def counted(self, path: str) -> Records:
+        last: list[Part] = []
+
+        def batches():
+            for part in self.parts(path, BATCH):
+                last[:] = [part]
+                contents, part.contents = part.contents, []
+                yield part.kind, contents
+
+        bags = self.bags(cores.ahead(batches()), path)
+        return replace(last[0].records(), contents=bags)
 
     @property
     def can_stream(self) -> bool:
@@ -102,6 +150,8 @@ class Batches:
         self._seen = np.insert(self._seen, places[order], digests[order])
 
     def _corpus(self, records: Records) -> Corpus:
+        bags = self._reader.bags([(records.kind, records.contents)])
+        records = replace(records, contents=bags)
         corpus = self._reader.corpus_of(records, self._vocabulary)
         empty = np.flatnonzero(corpus.lengths == 0)
         self.n_emptied += sum(map(records.has_content, empty))

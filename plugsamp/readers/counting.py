@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from itertools import groupby
 
 import numpy as np
@@ -17,6 +18,32 @@ _LETTERS = {
     )
     for lowercase in (True, False)
 }
+
+
+@dataclass
+class Bags:
+    """The words of documents, counted: what is kept of their contents.
+
+    Attributes
+    ----------
+    X : CSR (D, V) of int64
+        Rows are sorted.
+    words : list of V words, sorted
+    filled : bool (D,)
+        Whether a document has any content, whether or not a word is in it.
+    """
+
+    X: sp.csr_array
+    words: list[str]
+    filled: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.filled)
+
+    def take(self, rows) -> Bags:
+        """Return the bags of some documents, with the same words."""
+        rows = np.asarray(rows, dtype=np.int64)
+        return Bags(self.X[rows], self.words, self.filled[rows])
 
 
 class WordCounter:
@@ -64,6 +91,11 @@ class WordCounter:
             self._table.add_words(list(words), counts)
         except UnicodeEncodeError:  # a surrogate that stands alone, as JSON may have one
             self._table.add_words([word.encode("utf-8", "surrogatepass") for word in words], counts)
+
+    @property
+    def n_bytes(self) -> int:
+        """The memory that the counts take so far."""
+        return self._table.n_bytes
 
     def counts(self) -> tuple[sp.csr_array, list[str]]:
         """Return the counts, CSR (D, V) of int64 with sorted rows, and the V words, sorted."""

@@ -9,11 +9,14 @@ import sys
 import warnings
 import zlib
 from collections.abc import Iterator
+from functools import partial
 from itertools import islice
 from pathlib import Path
+from typing import BinaryIO
 
 from plugsamp.errors import InputError, InputWarning
 from plugsamp.readers import contents
+from plugsamp.system import cores
 from plugsamp.system.memory import available_bytes
 
 #: Bytes that are unpacked at once.
@@ -211,7 +214,9 @@ def stream_lines(path, encoding: str | None = None) -> Iterator[str]:
         yield from read_lines(path, encoding)
         return
     lines_before = bytes_before = 0
-    for block in _blocks_of_lines(path):
+    for block in cores.ahead(_blocks_of_lines(path)):
+        if not bytes_before and str(path) != STANDARD_INPUT and contents.described(block, Path(path).name):
+            read_text(path, encoding)  # says what it is, for which some formats need their end
         try:
             text = decode(block, path, encoding, before=bytes_before)
         except InputError as error:
@@ -243,11 +248,21 @@ def _blocks_of_lines(path) -> Iterator[bytes]:
         end = piece.rfind(b"\n") + 1
         if not end:
             rest.append(piece)
+            _check_line(sum(map(len, rest)), path)
             continue
         yield b"".join([*rest, piece[:end]])
         rest = [piece[end:]]
     if last := b"".join(rest):
         yield last
+
+
+def _check_line(n_bytes: int, path) -> None:
+    """Refuse a line that does not fit in memory twice."""
+    free = available_bytes()
+    if free is not None and 2 * n_bytes > free:
+        raise InputError(
+            f"a line has more than {n_bytes} bytes, and {free} bytes of memory are free", file=path
+        )
 
 
 def _pieces(path, size: int = 1 << 20) -> Iterator[bytes]:
@@ -256,22 +271,37 @@ def _pieces(path, size: int = 1 << 20) -> Iterator[bytes]:
             yield piece
         return
     path = Path(path)
-    packed = path.suffix == ".gz"
     try:
-        with open(path, "rb") as raw:
-            if packed and raw.read(2) != b"\x1f\x8b":
-                raise InputError("the file is named .gz but is not gzip data", file=path)
-            raw.seek(0)
-            with gzip.GzipFile(fileobj=raw) if packed else raw as file:
-                while piece := file.read(size):
-                    yield piece
-    except EOFError:
-        raise InputError("the compressed data ends early", file=path) from None
-    except (OSError, zlib.error) as error:
-        if isinstance(error, gzip.BadGzipFile | zlib.error):
-            raise InputError(f"the compressed data is damaged ({error})", file=path) from None
+        with open(path, "rb") as file:
+            yield from (
+                _inflated(file, path, size) if path.suffix == ".gz" else iter(partial(file.read, size), b"")
+            )
+    except OSError:
         read_bytes(path)  # says what is wrong
         raise
+
+
+def _inflated(file: BinaryIO, path, size: int) -> Iterator[bytes]:
+    """Yield what gzip data holds in pieces of at most `size` bytes, each unpacked without the GIL."""
+    if file.read(2) != b"\x1f\x8b":
+        raise InputError("the file is named .gz but is not gzip data", file=path)
+    file.seek(0)
+    member, data = zlib.decompressobj(31), b""
+    while data := data or file.read(size):
+        if member.eof:  # zeros may fill up the file, or another member follow
+            data = data.lstrip(b"\0")
+            if not data:
+                continue
+            member = zlib.decompressobj(31)
+        try:
+            piece = member.decompress(data, size)
+        except zlib.error as error:
+            raise InputError(f"the compressed data is damaged ({error})", file=path) from None
+        data = member.unused_data if member.eof else member.unconsumed_tail
+        if piece:
+            yield piece
+    if not member.eof:
+        raise InputError("the compressed data ends early", file=path)
 
 
 def read_names(path, what: str = "word", encoding: str | None = None) -> list[str]:

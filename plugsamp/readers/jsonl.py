@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from plugsamp.checks import check_text
@@ -42,7 +42,7 @@ class JsonLines(FieldOptions, TestFile, StreamReader):
     field_names: ClassVar[tuple[str, ...]] = (*NAMES, "tokens", "counts")
     of_layout: ClassVar[tuple[str, ...]] = (*field_names, "missing_as")
 
-    def stream(self, path: str, size: int | None = None) -> Iterator[Records]:
+    def parts(self, path: str, size: int | None) -> Iterator[_Part]:
         part, line = None, 0
         for lines in batched_lines(path, self.encoding, size):
             for source in lines:
@@ -54,14 +54,13 @@ class JsonLines(FieldOptions, TestFile, StreamReader):
                 if part is None:
                     part = _Part.begun(self, document, at)
                 part.add(document, at)
-            if part is not None and size is not None and part.contents:
-                yield part.records()
-                part = part.emptied()
+            if part is not None and size is not None:
+                yield part
         if part is None:
             raise InputError("there are no documents in this file", file=path)
         part.check_columns(path)
         if size is None:
-            yield part.records()
+            yield part
 
     def _content(self, document, at) -> tuple[str, str]:
         fields = {"text": self.text, "tokens": self.tokens, "counts": self.counts}
@@ -115,12 +114,11 @@ class _Part:
         part.columns = {name: [] for name in reader.columns}
         return part
 
-    def emptied(self) -> _Part:
-        """Return a part for the documents that follow."""
-        return replace(
-            self, contents=[], ids=[], lines=[], responses=[], tests=[], weights=[], unlabelled=[],
-            columns={name: [] for name in self.columns},
-        )  # fmt: skip
+    def forget(self) -> None:
+        """Make room for the documents that follow."""
+        for name in ("contents", "ids", "lines", "responses", "tests", "weights", "unlabelled"):
+            setattr(self, name, [])
+        self.columns = {name: [] for name in self.columns}
 
     def add(self, document: dict, at: _Place) -> None:
         reader, path, line = self.reader, self.path, at.line

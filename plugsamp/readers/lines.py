@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import ClassVar
 
 from plugsamp.errors import InputError
 from plugsamp.readers.base import TestFile
@@ -28,11 +29,30 @@ class Lines(TestFile, StreamReader):
     path: str
     encoding: str = "utf-8"
 
-    def stream(self, path: str, size: int | None = None) -> Iterator[Records]:
-        first = 1
+    def parts(self, path: str, size: int | None) -> Iterator[_Part]:
+        part = None
         for lines in batched_lines(path, self.encoding, size):
-            ids = [str(i) for i in range(first, first + len(lines))]
-            first += len(lines)
-            yield Records(str(path), "text", lines, ids)
-        if first == 1:
+            part = _Part(str(path)) if part is None else part
+            part.contents += lines
+            part.last += len(lines)
+            yield part
+        if part is None:
             raise InputError("there are no documents in this file", file=path)
+
+
+@dataclass
+class _Part:
+    """Lines first + 1 to last of a file."""
+
+    path: str
+    first: int = 0
+    last: int = 0
+    contents: list[str] = field(default_factory=list)
+    kind: ClassVar[str] = "text"
+
+    def records(self) -> Records:
+        ids = [str(i) for i in range(self.first + 1, self.last + 1)]
+        return Records(self.path, self.kind, self.contents, ids)
+
+    def forget(self) -> None:
+        self.first, self.contents = self.last, []

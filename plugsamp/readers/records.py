@@ -15,6 +15,7 @@ from plugsamp.counts import canonical
 from plugsamp.errors import InputError, InputWarning
 from plugsamp.lookalikes import matched, tidied
 from plugsamp.readers.base import TO_PREDICT, Reader, Split, SplitOptions, check_only
+from plugsamp.readers.counting import Bags
 from plugsamp.readers.split import seeded_split
 from plugsamp.readers.text import TextOptions
 
@@ -26,7 +27,8 @@ class Records:
     Attributes
     ----------
     kind : {"text", "tokens", "counts"}
-    contents : list of str, of lists of str, or of dicts from word to count
+    contents : list of str, of lists of str, or of dicts from word to count; or Bags
+        Bags once the words are counted.
     ids : list of str, all different
     response : {None, "label", "labels", "y"}
     responses : list of str, of lists of str, of float, or of lists of float; None where missing
@@ -41,7 +43,7 @@ class Records:
 
     file: str
     kind: str
-    contents: list
+    contents: list | Bags
     ids: list[str]
     response: str | None = None
     responses: list = field(default_factory=list)
@@ -51,12 +53,13 @@ class Records:
     fields: dict[str, list] = field(default_factory=dict)
 
     def has_content(self, i: int) -> bool:
-        """Whether there is anything in a document."""
-        content = self.contents[i]
-        return bool(content.strip() if self.kind == "text" else content)
+        """Whether there is anything in a document whose words have been counted."""
+        return bool(self.contents.filled[i])
 
     def take(self, rows) -> Records:
         def pick(values):
+            if isinstance(values, Bags):
+                return values.take(rows)
             return [values[r] for r in rows] if values else values
 
         return replace(
@@ -82,12 +85,17 @@ class TextReader(TextOptions, SplitOptions, Reader):
     def records(self, path: str) -> Records:
         """The documents of a file or folder, as they stand there."""
 
+    def counted(self, path: str) -> Records:
+        """The documents of a file with their words counted."""
+        records = self.records(path)
+        return replace(records, contents=self.bags([(records.kind, records.contents)]))
+
     def read(self, vocabulary: Sequence[str] | None = None) -> Split:
         self.check_text_options()
         self.check_split_options()
-        records = self._selected_records(self.records(getattr(self, "path", None)))
+        records = self._selected_records(self.counted(getattr(self, "path", None)))
         if self.second_path is not None:
-            train, test = records, _unlabelled(records, self.records(self.second_path))
+            train, test = records, _unlabelled(records, self.counted(self.second_path))
             test = self._selected_records(test)
             if (test.kind, test.response) != (train.kind, train.response):
                 raise InputError(
@@ -140,11 +148,12 @@ class TextReader(TextOptions, SplitOptions, Reader):
     def _column(self, name: str, values: list):
         return np.array(values, dtype=float) if name in self.wanted.numeric else values
 
-    def _kept(self, part: Records, X, words) -> np.ndarray:
+    def _kept(self, part: Records) -> np.ndarray:
         """The columns of the words of training documents that are kept."""
+        X = part.contents.X
         if X.sum() == 0:
             why = "the corpus has no tokens: no document has a word left"
-            if part.kind == "text" and any(map(str.strip, part.contents)):
+            if part.kind == "text" and part.contents.filled.any():
                 why += (
                     f" with pattern={self.pattern} and stop_words={self.stop_words}; pattern=blanks "
                     "and stop_words=none take all that stands between blanks"
@@ -153,13 +162,27 @@ class TextReader(TextOptions, SplitOptions, Reader):
         keep = self.choose(X)
         if len(keep) == 0:
             raise InputError(
-                f"none of the {len(words)} words of the training documents is within "
+                f"none of the {len(np.unique(X.indices))} words of the training documents is within "
                 f"min_df={self.min_df}, max_df={self.max_df} and min_count={self.min_count}",
                 file=part.file,
             )
         return keep
 
-    def _corpus(self, part: Records, X, words, responses, names) -> Corpus:
+    def _corpus(self, part: Records, responses, names, keep=None, unknown: bool = True) -> Corpus:
+        """The corpus of counted documents.
+
+        Parameters
+        ----------
+        keep : int array, optional
+            The columns of the words that it has.
+        unknown : bool
+            Whether tokens of the other words count as unknown.
+        """
+        X, words, n_unknown = part.contents.X, part.contents.words, None
+        if keep is not None:
+            kept = X[:, keep]
+            n_unknown = X.sum(axis=1) - kept.sum(axis=1) if unknown else None
+            X, words = kept, [words[k] for k in keep]
         if part.kind == "counts":  # which may hold zeros
             bag = Counted(*canonical(X)[:3])
         else:
@@ -172,34 +195,29 @@ class TextReader(TextOptions, SplitOptions, Reader):
             response_names=names,
             weights=np.array(part.weights) if part.weights else None,
             fields={name: self._column(name, values) for name, values in part.fields.items()},
+            n_unknown=n_unknown,
             require_tokens=False,
         )
 
     def corpus_of(self, records: Records, vocabulary) -> Corpus:
-        """The corpus of some documents in a model's words, without a word on documents that lose all."""
+        """The corpus of counted documents in a model's words, with no warning of documents that lose all."""
         records = replace(records, responses=tidied(records.responses))
         (responses, _), names = coded_responses(records, None, self.wanted.labels)
-        X, words = self.count(records.kind, records.contents)
-        return self._corpus(records, X, words, responses, names).with_vocabulary(vocabulary)
+        return self._corpus(records, responses, names).with_vocabulary(vocabulary)
 
     def _corpora(self, train: Records, test: Records | None, vocabulary) -> Split:
         responses, names = coded_responses(train, test)
-        corpora = []
-        for part, values in zip((train, test), responses, strict=True):
-            if part is None:
-                corpora.append(None)
-                continue
-            X, words = self.count(part.kind, part.contents)
-            if vocabulary is None and part is train:
-                keep = self._kept(part, X, words)
-                X, words = X[:, keep], [words[k] for k in keep]
-            corpus = self._corpus(part, X, words, values, names)
-            if vocabulary is not None:
-                corpus = corpus.with_vocabulary(vocabulary)
-            elif part is test:
-                corpus = corpus.with_vocabulary(corpora[0].vocabulary)
-            corpora.append(corpus)
-            _warn_of_emptied(part, corpus)
+        keep = self._kept(train) if vocabulary is None else None
+        first = self._corpus(train, responses[0], names, keep, unknown=False)
+        corpora = [first, None]
+        if test is not None:
+            together = test.contents.words is train.contents.words
+            corpora[1] = self._corpus(test, responses[1], names, keep if together else None)
+        words = first.vocabulary if vocabulary is None else vocabulary
+        corpora = [corpus and corpus.with_vocabulary(words) for corpus in corpora]
+        for part, corpus in zip((train, test), corpora, strict=True):
+            if corpus is not None:
+                _warn_of_emptied(part, corpus)
         return Split(*corpora)
 
 

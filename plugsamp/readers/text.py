@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -15,13 +15,17 @@ import scipy.sparse as sp
 from plugsamp.checks import listed
 from plugsamp.errors import InputError, InputWarning
 from plugsamp.naming import normal
-from plugsamp.readers.counting import WordCounter
-from plugsamp.readers.words import INVISIBLE, PATTERNS, finder, lower, prepared, stop_parts, undivided
+from plugsamp.readers.counting import Bags, WordCounter
+from plugsamp.readers.words import INVISIBLE, PATTERNS, SAMPLE, finder, lower, prepared, stop_parts, undivided
 from plugsamp.sizes import share_of
+from plugsamp.system import memory
 
 #: A word a line: scikit-learn's English stop words, and what letter tokens of clitics leave behind (that list
 #: has "couldnt", not "couldn"). A copy, because importing scikit-learn takes a second.
 ENGLISH = Path(__file__).with_name("english.txt")
+
+#: What a document takes beside its counts, such as its id and its response.
+BYTES_PER_DOCUMENT = 200
 
 
 @dataclass(kw_only=True)
@@ -108,21 +112,40 @@ class TextOptions:
         return parts
 
     def count(self, kind: str, contents: Sequence) -> tuple[sp.csr_array, list[str]]:
-        """Count every word of some documents.
+        """Return counts (D, V) of every word of documents, and the words; see `bags`."""
+        bags = self.bags([(kind, contents)])
+        return bags.X, bags.words
+
+    def bags(self, batches: Iterable[tuple[str, Sequence]], file=None) -> Bags:
+        """Count every word of documents that come in batches, of which one at a time is needed.
 
         Parameters
         ----------
-        kind : {"text", "tokens", "counts"}
-        contents : sequence of str, of lists of str, or of dicts from word to count
+        batches : iterable of (kind, contents)
+            The kind is "text", "tokens" or "counts", the same for all. Contents are a list of str, of lists
+            of str, or of dicts from word to count.
+        file : path, optional
+            For messages.
 
         Returns
         -------
-        X : CSR (D, V) of int64
-        vocabulary : list of V words, sorted
+        Bags
         """
-        if kind == "text":
-            self._warn_of_texts(contents)
-        return self.counter(kind).extend(contents).counts()
+        counter, filled, sample, n_hidden, n_documents = None, [], [], 0, 0
+        for kind, contents in batches:
+            if counter is None:
+                counter = self.counter(kind)
+            counter.extend(contents)
+            n_documents += len(contents)
+            _check_memory(counter.n_bytes, n_documents, file)
+            if kind == "text":
+                n_hidden += sum(bool(INVISIBLE.search(text)) for text in contents)
+                sample += contents[: SAMPLE - len(sample)]
+                filled.append([bool(text) and not text.isspace() for text in contents])
+            else:
+                filled.append(list(map(bool, contents)))
+        self._warn_of_texts(sample, n_hidden)
+        return Bags(*counter.counts(), np.concatenate(filled))
 
     def counter(self, kind: str) -> WordCounter:
         """Return what counts the words of documents of one kind."""
@@ -136,15 +159,14 @@ class TextOptions:
             lowercase if self.pattern == "letters" else None,
         )
 
-    def _warn_of_texts(self, texts: Sequence[str]) -> None:
-        hidden = sum(bool(INVISIBLE.search(text)) for text in texts)
-        if hidden:
+    def _warn_of_texts(self, sample: Sequence[str], n_hidden: int) -> None:
+        if n_hidden:
             warnings.warn(
-                f"{hidden} documents hold invisible characters (zero-width spaces), which are not blanks",
+                f"{n_hidden} documents hold invisible characters (zero-width spaces), which are not blanks",
                 InputWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
-        if self.pattern in PATTERNS and undivided(texts):
+        if self.pattern in PATTERNS and undivided(sample):
             warnings.warn(
                 "the texts have few blanks between words, as Chinese, Japanese and Thai are written, so that "
                 "whole sentences become words; divide them by a program for the language, and read lists of "
@@ -154,13 +176,13 @@ class TextOptions:
             )
 
     def choose(self, X: sp.csr_array) -> np.ndarray:
-        """The columns of the training counts (D, V) that the limits leave, ascending."""
+        """The columns of the training counts (D, V) that have a word and that the limits leave, ascending."""
         X = sp.csr_array(X)
         n_documents = X.shape[0]
         df = np.bincount(X.indices, minlength=X.shape[1])
         least = share_of(self.min_df, n_documents) if self.min_df < 1 else self.min_df
         most = share_of(self.max_df, n_documents) if self.max_df <= 1 else self.max_df
-        keep = np.flatnonzero((df >= least) & (df <= most) & (X.sum(axis=0) >= self.min_count))
+        keep = np.flatnonzero((df >= max(least, 1)) & (df <= most) & (X.sum(axis=0) >= self.min_count))
         if self.max_words and len(keep) > self.max_words:
             from sklearn.feature_extraction.text import TfidfTransformer
 
@@ -169,6 +191,17 @@ class TextOptions:
             order = np.argsort(-np.asarray(weight).ravel(), kind="stable")
             keep = np.sort(keep[order[: self.max_words]])
         return keep
+
+
+def _check_memory(n_bytes: int, n_documents: int, file) -> None:
+    """Refuse counts that do not fit in memory twice: little compressed data can hold very much."""
+    needed = 2 * (n_bytes + BYTES_PER_DOCUMENT * n_documents)
+    free = memory.available_bytes() if needed > memory.LITTLE else None
+    if free is not None and needed > free:
+        raise InputError(
+            f"the counts of the first {n_documents} documents need {needed} bytes of memory, {free} are free",
+            file=file,
+        )
 
 
 def _tokens(tokens: Sequence[str]) -> list[str]:

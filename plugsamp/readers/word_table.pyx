@@ -229,6 +229,11 @@ cdef class WordTable:
         if not self._end():
             raise MemoryError("no memory to count words")
 
+    @property
+    def n_bytes(self):
+        """The memory that words and counts take."""
+        return 8 * self.n_entries + self.begin[self.n_words] + 28 * self.n_words + 8 * self.n_documents
+
     def words(self):
         """Return the words as bytes, by number."""
         cdef Py_ssize_t i

@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable
 from functools import cache
+from itertools import islice
 
 #: Patterns with a name. Letters are those of any alphabet, each with its marks (`_with_marks`).
 PATTERNS = {"letters": r"[^\W\d_]{2,}", "blanks": r"\S+"}
@@ -24,7 +25,7 @@ _UNDIVIDED = (
 )
 
 #: Texts that are looked at for blanks, and characters of each.
-_SAMPLE = 200, 2000
+SAMPLE, _CHARACTERS = 200, 2000
 
 
 def prepared(text: str, lowercase: bool) -> str:
@@ -98,12 +99,11 @@ def undivided(texts: Iterable[str]) -> bool:
     """Whether texts are in scripts without blanks between words, and have none."""
     length = 0
     runs: list[list[int]] = [[] for _ in _UNDIVIDED]
-    n_texts, n_characters = _SAMPLE
-    for text, _ in zip(texts, range(n_texts), strict=False):
-        length += len(text[:n_characters])
+    for text in islice(texts, SAMPLE):
+        length += len(text[:_CHARACTERS])
         if not text.isascii():
             for found, (script, _) in zip(runs, _UNDIVIDED, strict=True):
-                found.extend(map(len, script.findall(text[:n_characters])))
+                found.extend(map(len, script.findall(text[:_CHARACTERS])))
     return any(
         sum(found) > 0.3 * length and sum(found) > most * len(found)
         for found, (_, most) in zip(runs, _UNDIVIDED, strict=True)

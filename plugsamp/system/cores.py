@@ -6,7 +6,7 @@ import contextlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 
 from joblib import cpu_count, effective_n_jobs
 
@@ -85,3 +85,17 @@ def _in_threads(n: int, function: Callable, jobs: Iterable) -> Iterator:
         finally:
             for future in pending:
                 future.cancel()
+
+
+def ahead(items: Iterable, n: int = 2) -> Iterator:
+    """Return an iterator over items that a thread makes up to `n` of ahead, where `threads` allows two."""
+    return iter(items) if n_threads() == 1 else _ahead(iter(items), n)
+
+
+def _ahead(items: Iterator, n: int) -> Iterator:
+    end, within = object(), copy_context().run
+    with ThreadPoolExecutor(1) as pool:
+        pending = deque(pool.submit(within, next, items, end) for _ in range(n))
+        while (item := pending.popleft().result()) is not end:
+            pending.append(pool.submit(within, next, items, end))
+            yield item
