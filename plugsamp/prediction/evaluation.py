@@ -78,6 +78,41 @@ class Evaluation:
         counts = true.astype(np.int64).T @ predicted.astype(np.int64)
         return Table({"true": names} | {name: counts[:, c] for c, name in enumerate(names)})
 
+    def mistakes(self) -> Table:
+        """Return the documents whose class was predicted wrongly, those of the largest probability first.
+
+        Returns
+        -------
+        Table
+            ``id``, ``true``, ``predicted``, ``probability`` (of the predicted class, where the loss has
+            probabilities; otherwise documents are in their order), ``n_known``.
+
+        Raises
+        ------
+        ValueError
+            Documents have no class, or several labels.
+        """
+        if self.prediction.coding.task == "multilabel":
+            raise ValueError(
+                "documents have several labels, of which some may be right; by_class() scores each"
+            )
+        self._sides()  # refuses what has no classes
+        labels, p = self.prediction.labels, self.prediction.probabilities
+        truth = np.asarray(self.truth).reshape(len(labels))
+        pairs = zip(truth.tolist(), labels.tolist(), is_missing(truth), strict=True)
+        rows = np.flatnonzero([not absent and str(t) != str(label) for t, label, absent in pairs])
+        if p is not None:
+            rows = rows[np.argsort(-p[rows].max(axis=1), kind="stable")]
+        columns = {
+            "id": [self.prediction.ids[d] for d in rows],
+            "true": truth[rows],
+            "predicted": labels[rows],
+        }
+        if p is not None:
+            columns["probability"] = p[rows].max(axis=1)
+        title = f"{len(rows):,} of {int((~is_missing(truth)).sum()):,} documents"
+        return Table(columns | {"n_known": self.prediction.n_known[rows]}, title)
+
     def _sides(self) -> tuple[np.ndarray, np.ndarray, list[str]]:
         """True and predicted classes of documents with a known one, bool (D', C) each, and their names."""
         task, labels = self.prediction.coding.task, self.prediction.labels

@@ -145,11 +145,16 @@ def test_predictions_and_scores(fits, kind):
         table = found.confusion()
         counts = np.array([table[name] for name in table["true"]])
         assert counts.sum() == 24 and np.trace(counts) / 24 == found.measures["accuracy"]
+        wrong = found.mistakes()
+        assert len(wrong) == 24 - np.trace(counts) and not any(wrong["true"] == wrong["predicted"])
+        assert "probability" not in wrong or (np.diff(wrong["probability"]) <= 0).all()
     elif kind == "labels":
         assert found.by_class()["true"].tolist() == [8, 16]
         _or_says(found.confusion, "several labels")
+        _or_says(found.mistakes, "several labels")
     else:
         _or_says(found.by_class, "not classes")
+        _or_says(found.mistakes, "not classes")
     assert len(list(posterior.predict_iter(posterior.corpus, batch=10))) == 3
 
 
