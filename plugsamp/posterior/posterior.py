@@ -19,6 +19,7 @@ from plugsamp.posterior.trace import Trace, joined
 from plugsamp.prediction.ensembles import CHAINS, Ensemble
 from plugsamp.prediction.inference import Predictor
 from plugsamp.prediction.results import Prediction
+from plugsamp.readers.frame import corpus_of_texts
 
 #: Words of a topic in a table, topics of the short table, characters of its lines.
 WORDS, SHORT_ROWS, WIDTH = 10, 5, 100
@@ -383,11 +384,17 @@ class Posterior:
 
     # -- documents -----------------------------------------------------------------------------------
 
-    def _documents(self, corpus: Corpus | None) -> Corpus:
+    def _documents(self, corpus) -> Corpus:
+        """Return a corpus, the training documents for None, or documents from their texts."""
         if corpus is None:
             corpus = self.corpus
         if corpus is None:
             raise InputError(self.without("corpus"))
+        if isinstance(corpus, str):
+            raise TypeError("one text is given where documents are expected: write it in a list, [text]")
+        texts = isinstance(corpus, Sequence) or hasattr(corpus, "tolist")
+        if texts and np.ndim(corpus) == 1 and all(isinstance(text, str) or text is None for text in corpus):
+            return corpus_of_texts(corpus)
         return corpus
 
     def known(self, corpus: Corpus) -> Corpus:
@@ -401,6 +408,12 @@ class Posterior:
 
     def predict(self, corpus: Corpus | None = None) -> Prediction:
         """Predict documents, by default the training documents; see `Predictor.predict`.
+
+        Parameters
+        ----------
+        corpus : Corpus or sequence of str, optional
+            Texts are divided into words as `Corpus.from_frame` does by default. If the training texts were
+            read with other options, read the new ones with the same.
 
         The predictions of the last two corpora are kept.
         """

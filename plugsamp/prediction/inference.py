@@ -219,7 +219,8 @@ class Predictor(Brief):
         if not isinstance(corpus, Corpus):
             raise TypeError(
                 f"documents to predict must be a plugsamp.Corpus, not {type(corpus).__name__}; "
-                "of a count matrix, ps.Corpus.from_counts(X, vocabulary=...) makes one"
+                "ps.Corpus.from_counts(X, vocabulary=...) makes one of a count matrix, "
+                "ps.Corpus.from_frame(frame, text=...) of texts"
             )
         encoded = corpus if self.encoder is None else self.encoder.transform(corpus)
         prediction = self.predict_encoded(encoded)

@@ -269,3 +269,14 @@ def corpus_of_frame(frame, vocabulary=None, **options) -> Corpus:
     if wrong is not None:
         raise TypeError(f"from_frame() has no option {wrong!r}; its options are {', '.join(known)}")
     return Frame(frame=frame, **options).read(vocabulary).train
+
+
+def corpus_of_texts(texts) -> Corpus:
+    """Return documents from their texts, with every word kept; see `TextOptions` for how they are divided.
+
+    Parameters
+    ----------
+    texts : sequence of str
+        A list, an array or a column of a data frame. None and NaN are empty documents.
+    """
+    return corpus_of_frame({"text": list(texts)}, min_df=1, stop_words="none")

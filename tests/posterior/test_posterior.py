@@ -304,3 +304,19 @@ def test_estimators_have_one(fits):
     assert len(estimator.posterior_.topics()) == 3 and estimator.posterior_.trace == estimator.trace_
     again = pickle.loads(pickle.dumps(estimator))
     assert repr(again.posterior_) == repr(estimator.posterior_)
+
+
+def test_texts_are_predicted(fits):
+    posterior = fits("one")
+    texts = ["sea0 sea1 SEA2, sea3.", None, "sky0 nothing"]
+    found = posterior.predict(texts)
+    frame = ps.Corpus.from_frame({"text": texts}, min_df=1, stop_words="none")
+    assert found.labels.tolist() == posterior.predict(frame).labels.tolist()
+    assert found.n_known.tolist() == [4, 0, 1] and found.n_unknown.tolist() == [0, 0, 1]
+    np.testing.assert_array_equal(posterior.predict(np.array(texts, dtype=object)).zbar, found.zbar)
+
+
+@pytest.mark.parametrize("documents", ["sea0 sea1", 5, [["sea0"]], {"text": ["sea0"]}])
+def test_what_is_no_document_is_refused(fits, documents):
+    with pytest.raises(TypeError, match=r"\[text\]|from_frame"):
+        fits("one").predict(documents)
