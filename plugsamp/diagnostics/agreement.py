@@ -1,4 +1,4 @@
-"""Whether several chains of one model agree, from their traces."""
+"""Whether several chains of one model agree, or the halves of one, from their traces."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ def agreement(trace: Sequence[dict], burn_in: int) -> dict[str, dict[str, float]
     Parameters
     ----------
     trace : sequence of dict
-        Rows of all chains, each with its ``chain`` (rows without one are of the same).
+        Rows of all chains, each with its ``chain`` (rows without one are of the same). The halves of one
+        chain are compared as two.
     burn_in : int
         Sweeps to leave out.
 
@@ -32,7 +33,7 @@ def agreement(trace: Sequence[dict], burn_in: int) -> dict[str, dict[str, float]
     Raises
     ------
     ValueError
-        Fewer than four sweeps after the burn-in, or chains that are the same.
+        Fewer than four sweeps of each after the burn-in (eight of one chain), or chains that are the same.
     ImportError
         Where ArviZ is not installed.
     """
@@ -43,10 +44,11 @@ def agreement(trace: Sequence[dict], burn_in: int) -> dict[str, dict[str, float]
     chains = list(by_chain.values())
     if not chains:
         raise ValueError(f"no sweep is after the burn-in of {burn_in}")
-    n_draws = min(map(len, chains))
-    if n_draws < LEAST:
+    n_draws, least = min(map(len, chains)), LEAST * (1 + (len(chains) == 1))
+    if n_draws < least:
+        each = "of each chain " if len(chains) > 1 else ""
         raise ValueError(
-            f"of each chain {n_draws} sweep{'s' * (n_draws > 1)} after the burn-in of {burn_in}, and {LEAST} "
+            f"{each}{n_draws} sweep{'s' * (n_draws > 1)} after the burn-in of {burn_in}, and {least} "
             "or more are needed"
         )
     found = {}
@@ -54,6 +56,8 @@ def agreement(trace: Sequence[dict], burn_in: int) -> dict[str, dict[str, float]
         if chains[0][0].get(name) is None:
             continue
         draws = np.array([[row[name] for row in rows] for rows in chains], float)
+        if len(chains) == 1:
+            draws = draws[0, n_draws % 2 :].reshape(2, -1)
         mixed = mixing(draws)
         found[name] = asdict(mixed)
         if mixed.constant:

