@@ -112,5 +112,6 @@ def summary(posterior, words: int, width: int) -> str:
     """Return measures, mixing, speed and the largest topics; see `Posterior.summary`."""
     rows, left = chosen(posterior, words)
     head = outcome(posterior)
-    more = [f"... {left} more: posterior.topics(part='all')"] if left else []
+    where = "posterior.topics(part='all')" if posterior.owner == "chain" else "posterior.topics()"
+    more = [f"... {left} more: {where}"] if left else []
     return "\n".join([*(head or posterior.heading()), "", plain_table(rows, width), *more])

@@ -218,10 +218,45 @@ def explanation(posterior, corpus, chosen) -> Table:
                     _add(columns, one, output, "sum", None, block.totals[c], [])
     if not any(value is not None for value in columns["f"]):
         del columns["f"], columns["output"], columns["predicted"]
-    title = "f = sum of share × weight; words put the topic into the document"
-    title = " ".join(filter(None, [posterior.note(parts), title]))
-    once = ("id", "true", "predicted", "output")
-    return Table(columns, title, {"share": ".3f", "f": "+.3f"}, once)
+    note = " ".join(filter(None, [posterior.note(parts), "f = sum of share × weight, by topic or covariate"]))
+    return Explained(columns, note, {"share": ".3f", "f": "+.3f"})
+
+
+class Explained(Table):
+    """A table of the terms of f, shown document by document with the compared outputs side by side."""
+
+    def documents(self) -> list[Table]:
+        """Return a table for each document: term, share, f of each output, words."""
+        found: dict[str, dict] = {}
+        for row in self:
+            terms = found.setdefault(row["id"], {"row": row, "terms": {}})["terms"]
+            key = (row["term"], row["share"])
+            cells = terms.setdefault(key, {"term": row["term"], "share": row["share"], "words": row["words"]})
+            if "f" in row:
+                cells[clipped(f"f {row['output']}".strip(), 26)] = row["f"]
+        return [_explained(one["row"], list(one["terms"].values())) for one in found.values()]
+
+    def text(self, rows: int | None = None, width: int = 100) -> str:
+        """The documents one after the other; of some `rows` the first document alone, with so many rows."""
+        tables = self.documents()
+        if rows is None or not tables:
+            return "\n\n".join([self.title, *(table.text(None, width) for table in tables)])
+        more = f"\n... {len(tables) - 1} more documents" if len(tables) > 1 else ""
+        return f"{self.title}\n{tables[0].text(max(rows - 2, 3), width)}{more}"
+
+    def _repr_html_(self) -> str:
+        return "".join(table._repr_html_() for table in self.documents())
+
+
+def _explained(row: dict, terms: list[dict]) -> Table:
+    outputs = list(
+        dict.fromkeys(name for one in terms for name in one if name.startswith("f ") or name == "f")
+    )
+    terms.sort(key=lambda one: one["term"] == "sum")
+    columns = {name: [one.get(name) for one in terms] for name in ("term", "share", *outputs, "words")}
+    said = [f"{what} {row[what]}" for what in ("true", "predicted") if row.get(what)]
+    title = f"{row['id']}: {', '.join(said)}" if said else row["id"]
+    return Table(columns, title, {"share": ".3f"} | dict.fromkeys(outputs, "+.3f"))
 
 
 def _add(columns, one, output, term, share, value, words) -> None:
@@ -291,7 +326,8 @@ def mixing(posterior) -> Table:
                 columns.setdefault(key, []).append(value)
     chains = len(posterior.parts) if posterior.owner == "chain" else 1
     how = f"{chains} chains" if chains > 1 else "one chain, its halves compared"
-    return Table(columns, f"Mixing after the burn-in of {posterior.burn_in} sweeps, {how}")
+    formats = {"mean": ",.2f", "sd": ",.2f", "ess": ".1f", "inefficiency": ".1f"}
+    return Table(columns, f"Mixing after the burn-in of {posterior.burn_in} sweeps, {how}", formats)
 
 
 def line(text: str, width: int) -> str:
