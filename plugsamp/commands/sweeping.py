@@ -7,28 +7,23 @@ comes back is what they write into their run folders.
 from __future__ import annotations
 
 import contextlib
-import itertools
 import logging
 import os
-import re
 import signal
 import threading
 import time
 import uuid
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
-from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.plugins import Plugins
 from omegaconf import DictConfig, OmegaConf
 
-from plugsamp import hydra_source, registry
 from plugsamp.checkpoint.lock import Lock
 from plugsamp.checkpoint.signals import SIGNALS, Sent
+from plugsamp.commands import plan
 from plugsamp.errors import Interrupted
 from plugsamp.files.whole import write_json
 from plugsamp.fitting.runfolder import CONFIG, holds_run
@@ -219,7 +214,7 @@ class Sweep:
         self.lenient = _class_of(hydra.sweeper) == "BasicSweeper"
         if self.lenient:
             with contextlib.suppress(Exception):  # whatever is wrong with them, the sweeper will say it
-                self.planned = planned_jobs(list(hydra.overrides.task), hydra.sweeper.get("params"))
+                self.planned = plan.jobs(list(hydra.overrides.task), hydra.sweeper.get("params"))
         self._check_metric(config)
         if self.lock is None:
             self._own(folder)
@@ -231,7 +226,7 @@ class Sweep:
         if self.told:
             return
         self.told = True
-        if self.planned and (twice := _twice(list(hydra.overrides.task))) is not None:
+        if self.planned and (twice := plan.twice(list(hydra.overrides.task))) is not None:
             log.warning(
                 "the sweep has %s more than once; what has the same seed too is the same run again, no other "
                 "draw (seed=0,1 runs all with two seeds)", twice,
@@ -239,28 +234,9 @@ class Sweep:
 
     def _check_metric(self, config: DictConfig) -> None:
         """Refuse a measure that no run of the sweep can have (ValueError)."""
-        why = [impossible(self.metric, loss) for loss in self._losses(config)]
+        why = [impossible(self.metric, loss) for loss in plan.losses(config, self.planned)]
         if why and all(why):
             raise ValueError(f"no run of the sweep can have metric={self.metric}: {why[0]}")
-
-    def _losses(self, config: DictConfig) -> list:
-        """The losses of the jobs: objects, or classes where their options may differ; none if not known."""
-        hydra = config.hydra
-        given = [*hydra.overrides.task, *(f"{key}=" for key in hydra.sweeper.get("params") or ())]
-        own = [one for one in given if re.match(r"\+*(loss[.=]|experiment=)", one)]
-        try:
-            if self.planned is None and own:  # what a search will choose
-                return []
-            if self.planned is None or not any(_differ(self.planned, key) for key in own):
-                return [hydra_source.object_of("loss", config.get("loss"))]
-            if not any(re.match(r"\+*(loss|experiment)=", one) for one in own):  # options of one loss differ
-                return [_any_of(hydra_source.object_of("loss", config.get("loss")))]
-            chosen = [[o for o in job if re.match(r"\+*(loss|experiment)=", o)] for job in self.planned]
-            if not all(len(one) == 1 and one[0].startswith("loss=") for one in chosen):
-                return []
-            return [_any_of(registry.resolve("losses", one[0].partition("=")[2])) for one in chosen]
-        except ValueError:  # the jobs, or the sweeper, say so
-            return []
 
     def _own(self, folder: Path) -> None:
         """Take the lock of the sweep's folder, before Hydra or a job writes there.
@@ -392,31 +368,6 @@ def awaiting(sweep: Sweep | None):
         vars(plugins).pop("instantiate_sweeper", None)
 
 
-def planned_jobs(arguments: list[str], params=None) -> list[tuple[str, ...]]:
-    """The overrides of every job that Hydra's own sweeper makes of the arguments of a sweep."""
-    extra = [f"{key}={value}" for key, value in (params or {}).items()]
-    parser = OverridesParser.create(GlobalHydra.instance().config_loader())
-    choices: dict[str, list[str]] = {}
-    for override in parser.parse_overrides([*extra, *arguments]):
-        key = override.get_key_element()
-        if override.is_sweep_override():
-            choices[key] = [f"{key}={value}" for value in override.sweep_string_iterator()]
-        else:
-            choices[key] = [f"{key}={override.get_value_element_as_str()}"]
-    return list(itertools.product(*choices.values()))
-
-
-def _twice(arguments: list[str]) -> str | None:
-    """The first value that an argument of a sweep has more than once."""
-    parser = OverridesParser.create(GlobalHydra.instance().config_loader())
-    for override in parser.parse_overrides(arguments):
-        if override.is_sweep_override():
-            value, n = Counter(override.sweep_string_iterator()).most_common(1)[0]
-            if n > 1:
-                return f"{override.get_key_element()}={value}"
-    return None
-
-
 def finish(sweep: Sweep) -> tuple[str | None, int]:
     """Write sweep.csv and print the table; returns what is to be said of failures, and the exit code."""
     from plugsamp.sweeps.text import described
@@ -436,17 +387,6 @@ def finish(sweep: Sweep) -> tuple[str | None, int]:
     if all(job.mistake for job in failed):  # it would come to the same again
         return said, 2
     return f"{said}; the same command with hydra.sweep.dir={root} does those, and leaves the others alone", 1
-
-
-def _any_of(loss):
-    """A loss for all of its class, whatever their options: the class, where it depends on them."""
-    return type(loss) if isinstance(type(loss).calibrated, property) else loss
-
-
-def _differ(planned: list[tuple[str, ...]], override: str) -> bool:
-    """Whether the jobs differ in the key of an override."""
-    key = override.partition("=")[0]
-    return len({o for job in planned for o in job if o.partition("=")[0] == key}) > 1
 
 
 def _remove_empty(folder: Path) -> None:
