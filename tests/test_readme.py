@@ -46,7 +46,7 @@ def test_it_begins_with_the_two_commands():
 def test_python_examples(tmp_path, monkeypatch, capsys):
     """All python blocks in turn, in one namespace; `expression  # -> value` is compared."""
     monkeypatch.chdir(tmp_path)
-    words = np.array("good bad film plot actor dull fine rainy day".split())
+    words = np.array(["good", "bad", "film", "plot", "actor", "dull", "fine", "rainy", "day"])
     rows = [(" ".join(words[np.random.default_rng(i).integers(0, 9, 12)]), "ab"[i % 2]) for i in range(200)]
     (tmp_path / "reviews.csv").write_text("text,label\n" + "".join(f"{t},{y}\n" for t, y in rows))
     names: dict = {}

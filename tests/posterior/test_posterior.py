@@ -306,13 +306,17 @@ def test_estimators_have_one(fits):
     assert repr(again.posterior_) == repr(estimator.posterior_)
 
 
-def test_texts_are_predicted(fits):
-    posterior = fits("one")
-    texts = ["sea0 sea1 SEA2, sea3.", None, "sky0 nothing"]
+def test_texts_are_predicted():
+    train = ps.Corpus.from_frame(
+        {"text": ["sea wave tide", "soil root seed"] * 9, "label": ["wet", "dry"] * 9}, label="label"
+    )
+    posterior = ps.fit(train, ps.Model(2, loss="logistic"), sweeps=20, seed=1)
+    texts = ["Wave, sea wave SEA.", None, "soil nothing"]
     found = posterior.predict(texts)
-    frame = ps.Corpus.from_frame({"text": texts}, min_df=1, stop_words="none")
-    assert found.labels.tolist() == posterior.predict(frame).labels.tolist()
     assert found.n_known.tolist() == [4, 0, 1] and found.n_unknown.tolist() == [0, 0, 1]
+    assert found.labels[0] == "wet" and found.labels[2] == "dry"
+    frame = ps.Corpus.from_frame({"text": texts}, min_df=1, stop_words="none")
+    np.testing.assert_array_equal(posterior.predict(frame).zbar, found.zbar)
     np.testing.assert_array_equal(posterior.predict(np.array(texts, dtype=object)).zbar, found.zbar)
 
 
