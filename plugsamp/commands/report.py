@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -104,7 +104,7 @@ def documents_of_run(run, predictor, path: Path):
         They cannot be read; an InputError where the run does not say what its corpus was.
     """
     node = run.config.get("corpus")
-    if node is None:
+    if not isinstance(node, Mapping):
         raise InputError("the run does not say what its corpus was", file=path)
     where = working_folder(path)
     with contextlib.chdir(where) if where is not None else contextlib.nullcontext():

@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from plugsamp.checks import LARGEST, listed, number_of, shortened
 from plugsamp.errors import InputError, InputWarning
 from plugsamp.lookalikes import matched, tidy, warn_of
+from plugsamp.naming import normal
 from plugsamp.units import mean_and_deviation
 
 #: The pool of rare values.
@@ -27,6 +28,7 @@ def column_of(corpus, name: str) -> np.ndarray:
     InputError
         Where the corpus does not have it.
     """
+    name = next((field for field in (name, normal(name)) if field in corpus.fields), name)
     if name not in corpus.fields:
         have = ", ".join(map(repr, corpus.fields)) or "none"
         raise InputError(

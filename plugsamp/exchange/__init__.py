@@ -51,7 +51,10 @@ def to_arviz(fitted, *, draws: str | None = None, aligned: bool = False):
     ImportError
         Where xarray is not installed; the message says how to.
     """
-    data = of_folder(fitted) if isinstance(fitted, str | Path) else of_posterior(fitted)
+    if isinstance(fitted, str | Path):
+        data = of_folder(fitted, documents=aligned or draws == "kept")
+    else:
+        data = of_posterior(fitted)
     _check_xarray()
     from plugsamp.exchange.datasets import datasets
 

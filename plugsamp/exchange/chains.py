@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +14,8 @@ from plugsamp.corpus import Corpus
 from plugsamp.errors import InputError
 from plugsamp.prediction.ensembles import CHAINS, Ensemble
 from plugsamp.prediction.inference import Predictor
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -70,7 +73,8 @@ def of_posterior(posterior) -> Chains:
     return Chains(traces, posterior.burn_in, kept, predictors, posterior.joint, corpus, about)
 
 
-def of_folder(path) -> Chains:
+def of_folder(path, documents: bool = False) -> Chains:
+    """What a run folder has of its chains; with `documents`, the training documents where they are there."""
     from plugsamp.prediction.models import load_model
     from plugsamp.report import folder
 
@@ -80,20 +84,32 @@ def of_folder(path) -> Chains:
     if not run.trace.chains:
         raise InputError("the run has no trace", file=Path(path) / "trace.csv")
     traces = list(run.trace.chains.values())
-    predictors, kept = [], []
+    predictors = []
     if (Path(path) / "model").is_dir():
         predictor = load_model(Path(path) / "model")
         predictors = list(predictor.members) if isinstance(predictor, Ensemble) else [predictor]
-        kept = [sweeps_of(found) for found in run.metrics.get("kept_sweeps", [])]
-    given = run.config.get("burn_in")
-    burn_in = int(traces[0]["sweep"][-1]) // 2 if given is None else int(given)
+    kept, burn_in, _ = run.sweeps_kept(Path(path))
     about = {
         "config": run.config_text,
         "approximations": "; ".join(run.metrics.get("approximations", [])),
         "corpus_digest": run.metrics.get("corpus_digest", ""),
     }
     joint = run.config.get("supervised", "joint") == "joint"
-    return Chains(traces, burn_in, kept, predictors, joint, None, about)
+    corpus = _documents(run, predictors[0], path) if documents and predictors else None
+    return Chains(traces, burn_in, kept, predictors, joint, corpus, about)
+
+
+def _documents(run, predictor: Predictor, path) -> Corpus | None:
+    """The training documents of a run; None, with a warning, where they are not to be had any more."""
+    from plugsamp.commands.report import documents_of_run
+    from plugsamp.report import folder
+
+    try:
+        train, _ = documents_of_run(run, predictor, Path(path))
+    except (ValueError, OSError) as error:
+        log.warning("the run's corpus cannot be read (%s): there are no groups of the responses", error)
+        return None
+    return train if folder.trained_on(run, train) else None
 
 
 def shortened(sweeps: Sequence[int]) -> dict | list[int]:
@@ -102,13 +118,6 @@ def shortened(sweeps: Sequence[int]) -> dict | list[int]:
     if len(steps) > 1:
         return list(sweeps)
     return {"first": sweeps[0], "last": sweeps[-1], "every": steps.pop() if steps else 1}
-
-
-def sweeps_of(found: dict | list[int]) -> list[int]:
-    """What `shortened` was given."""
-    if isinstance(found, list):
-        return found
-    return list(range(found["first"], found["last"] + 1, found["every"]))
 
 
 def _check_one_posterior(scheme: str) -> None:

@@ -132,7 +132,6 @@ def _owner(predictor) -> str:
 
 def _of_run(path: Path, corpus: bool) -> Posterior:
     """The posterior of a run folder."""
-    from plugsamp.exchange.chains import sweeps_of
     from plugsamp.report import folder
 
     runs = sorted(run.parent.name for run in path.glob("*/model"))
@@ -146,24 +145,22 @@ def _of_run(path: Path, corpus: bool) -> Posterior:
             "the run kept no model (save_model=false), so there is no posterior to load", file=path
         )
     model = load(path / "model")
-    predictor, metrics = model.predictor, run.metrics
-    kept = [sweeps_of(found) for found in metrics.get("kept_sweeps", [])]
-    owner = model.owner or ""
+    predictor, metrics, owner = model.predictor, run.metrics, model.owner or ""
+    kept, burn_in, seconds = run.sweeps_kept(path)
     parts = []
     for number, part in enumerate(model.parts):
         columns = run.trace.chains.get(part.name)
         trace = Trace() if columns is None else Trace.of(columns, owner, part.name)
-        stats = _stats(run.topics, part)
+        stats = _stats(run.topics, part, path / "topics.csv")
         parts.append(
             replace(
                 part, trace=trace, stats=stats, kept=kept[number] if number < len(kept) else [],
-                seconds=float(metrics.get("seconds", 0.0)) / len(model.parts),
-                n_tokens=int(stats["tokens"].sum()) if stats else 0,
+                seconds=seconds / len(model.parts), n_tokens=int(stats["tokens"].sum()) if stats else 0,
                 approximations=tuple(metrics.get("approximations", ())),
             )
         )  # fmt: skip
     found = Posterior(
-        predictor, parts, burn_in=_burn_in(run, metrics), start=str(metrics.get("start", "")),
+        predictor, parts, burn_in=burn_in, start=str(metrics.get("start", "")),
         joint=run.config.get("supervised", "joint") == "joint", options=run.config, names=model.names,
         source=str(path),
     )  # fmt: skip
@@ -175,13 +172,8 @@ def _of_run(path: Path, corpus: bool) -> Posterior:
     return found
 
 
-def _burn_in(run, metrics: Mapping) -> int:
-    given = run.config.get("burn_in")
-    return int(metrics.get("sweeps", 0)) // 2 if given is None else int(given)
-
-
-def _stats(table, part: Part) -> dict[str, np.ndarray] | None:
-    """What topics.csv says of the topics of a part, by column."""
+def _stats(table, part: Part, path: Path) -> dict[str, np.ndarray] | None:
+    """What topics.csv says of the topics of a part, by column; None without the file."""
     if table is None:
         return None
     rows = table.rows
@@ -191,8 +183,12 @@ def _stats(table, part: Part) -> dict[str, np.ndarray] | None:
     own = type(table)(table.columns, rows)
     names = [name for name in table.columns if name not in (*OWNERS, "topic", "top_words")]
     if len(rows) != part.n_topics:
-        return None
-    return {name: own.numbers(name) for name in names}
+        of = f" of {part.name}" if owner else ""
+        raise InputError(f"it has {len(rows)} topics{of}, and the model {part.n_topics}", file=path)
+    try:
+        return {name: own.numbers(name) for name in names}
+    except ValueError as error:
+        raise InputError(f"a number cannot be read ({error})", file=path) from None
 
 
 def _take_names(posterior: Posterior, path: Path) -> None:

@@ -12,6 +12,7 @@ from typing import ClassVar, Self
 from plugsamp.checks import number_of
 from plugsamp.errors import InputError, InputWarning
 from plugsamp.lookalikes import MISSING, advice, tidy
+from plugsamp.naming import normal
 from plugsamp.readers.base import Wanted
 
 #: Options that are names of fields.
@@ -72,18 +73,19 @@ class FieldOptions:
     of_layout: ClassVar[tuple[str, ...]] = (*NAMES, "missing_as")
 
     def __post_init__(self):
-        # Fields and values may look like numbers (fold=9), which configs read as such.
-        for name in ("text", "label", "labels", "split", "test_value"):
-            setattr(self, name, str(getattr(self, name)))
-        self.id = None if self.id in (None, "none") else str(self.id)
+        # Fields and values may look like numbers (fold=9), which configs read as such. Files are read in NFC.
+        for name in {"text", "label", "labels", "split", "test_value", *self.field_names} - {"y", "id"}:
+            setattr(self, name, normal(str(getattr(self, name))))
+        self.id = None if self.id in (None, "none") else normal(str(self.id))
         if self.weight is not None:
-            self.weight = str(self.weight)
+            self.weight = normal(str(self.weight))
         for name in ("y", "fields"):
             value = getattr(self, name)
             if isinstance(value, list | tuple):
-                setattr(self, name, list(map(str, value)))
+                setattr(self, name, [normal(str(one)) for one in value])
             elif value is not None:
-                setattr(self, name, [str(value)] if name == "fields" else str(value))
+                value = normal(str(value))
+                setattr(self, name, [value] if name == "fields" else value)
         if isinstance(self.missing_as, str):
             self.missing_as = [self.missing_as]
         if not self.y:
@@ -117,7 +119,7 @@ class FieldOptions:
     @property
     def columns(self) -> list[str]:
         """The fields to keep, each once."""
-        return list(dict.fromkeys([*(self.fields or ()), *self.wanted.columns]))
+        return list(dict.fromkeys([*(self.fields or ()), *map(normal, self.wanted.columns)]))
 
     @property
     def missing_values(self) -> frozenset[str]:

@@ -11,6 +11,7 @@ from plugsamp.checks import check_text
 from plugsamp.counts import LIMIT
 from plugsamp.errors import InputError
 from plugsamp.lookalikes import key
+from plugsamp.naming import normal
 from plugsamp.readers.base import TestFile
 from plugsamp.readers.batches import StreamReader
 from plugsamp.readers.fields import NAMES, FieldOptions
@@ -209,7 +210,14 @@ class _Place:
             self.refuse("not a document: the JSON is nested too deeply")
         if not isinstance(document, dict):
             self.refuse(f"a document must be a JSON object, found {_type(document)}")
-        return document
+        if source.isascii() and "\\u" not in source:
+            return document
+        composed = {normal(name): value for name, value in document.items()}
+        if len(composed) != len(document):
+            names = [normal(name) for name in document]
+            twice = next(name for name in names if names.count(name) > 1)
+            self.refuse(f'key "{twice}" appears twice, in two Unicode forms')
+        return composed
 
     def text(self, value: str, what: str) -> str:
         if not value.isascii():

@@ -8,6 +8,7 @@ import numpy as np
 
 from plugsamp.checks import is_number
 from plugsamp.losses.coding import Coding
+from plugsamp.naming import normal
 
 #: The range of weights; squares of them times the largest cost stay finite.
 SMALLEST, LARGEST = 1e-12, 1e12
@@ -73,11 +74,11 @@ _YAML = {None: "null"}
 def _given(class_weight, coding: Coding, positive) -> np.ndarray:
     if not isinstance(class_weight, Mapping):
         raise ValueError(f'class_weight must be a mapping, "balanced" or None, not {class_weight!r}')
-    names = {str(c): i for i, c in enumerate(coding.classes)}
+    names = {normal(str(c)): i for i, c in enumerate(coding.classes)}
     exact = {c: i for i, c in enumerate(coding.classes)}
     values = np.ones(len(coding.classes))
     for key, value in class_weight.items():
-        index = exact.get(key, names.get(str(key)))
+        index = exact.get(key, names.get(normal(str(key))))
         if index is None and not isinstance(key, str):  # YAML has made a truth value or a number of it
             same = [i for name, i in names.items() if name.lower() in (str(key).lower(), _YAML.get(key))]
             index = same[0] if len(same) == 1 else None

@@ -78,6 +78,22 @@ class Run:
     predictions: Table | None = None
     topics: Table | None = None
 
+    def sweeps_kept(self, folder: Path) -> tuple[list[list[int]], int, float]:
+        """By chain the sweeps whose draws are kept; the burn-in; the seconds of all chains.
+
+        Raises
+        ------
+        InputError
+            metrics.json or config.yaml has something else in these places.
+        """
+        given = self.config.get("burn_in")
+        try:
+            kept = [sweeps_of(found) for found in self.metrics.get("kept_sweeps", [])]
+            burn_in = int(self.metrics.get("sweeps", 0)) // 2 if given is None else int(given)
+            return kept, burn_in, float(self.metrics.get("seconds", 0.0))
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError(f"metrics.json or config.yaml is damaged ({error})", file=folder) from None
+
 
 def read(folder: Path, metrics=None) -> Run:
     """The run in a folder; its metrics are given where it is just ending, and otherwise read.
@@ -113,6 +129,8 @@ def _metrics(folder: Path) -> dict:
     path = folder / "metrics.json"
     if not path.is_file():
         what = "this folder holds no finished run" if folder.is_dir() else "there is no such folder"
+        if (folder / "config.yaml").is_file():
+            what = f"the run in this folder is not finished; plugsamp resume run={folder} goes on with it"
         raise InputError(what, file=folder)
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
@@ -129,10 +147,10 @@ def _yaml(path: Path, kind: type):
 
     if not path.is_file():
         return "", kind()
-    text = path.read_text(encoding="utf-8")
     try:
+        text = path.read_text(encoding="utf-8")
         content = yaml.safe_load(text)
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise InputError(f"this is no YAML ({' '.join(str(error).split())})", file=path) from None
     if content is not None and not isinstance(content, kind):
         raise InputError(f"this is not the {path.name} of a run", file=path)
@@ -144,9 +162,11 @@ def _table(path: Path) -> Table | None:
         return None
     with open(path, newline="", encoding="utf-8") as file:
         try:
-            columns, *rows = list(csv.reader(file))
+            columns, *rows = list(csv.reader(file)) or [[]]
         except (ValueError, csv.Error) as error:
             raise InputError(f"this table cannot be read ({error})", file=path) from None
+    if not columns:
+        raise InputError("this table is empty, without even the names of its columns", file=path)
     for number, row in enumerate(rows):
         if len(row) != len(columns):
             raise InputError(
@@ -157,6 +177,8 @@ def _table(path: Path) -> Table | None:
 
 def _trace(path: Path) -> Trace:
     table = _table(path)
+    if table is not None and "sweep" not in table.columns:
+        raise InputError("this is no trace of a run: it has no column 'sweep'", file=path)
     if table is None or not table.rows:
         return Trace({})
     by = next((name for name in CHAINS if name in table.columns), None)
@@ -177,3 +199,10 @@ def trained_on(run: Run, corpus) -> bool:
     """Whether these are the documents that the run was fitted to, unless it does not say."""
     digest = run.metrics.get("corpus_digest")
     return digest is None or corpus.digest() == digest
+
+
+def sweeps_of(found: dict | list[int]) -> list[int]:
+    """The sweeps that `plugsamp.exchange.chains.shortened` wrote."""
+    if isinstance(found, list):
+        return found
+    return list(range(found["first"], found["last"] + 1, found["every"]))

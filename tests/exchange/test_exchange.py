@@ -11,7 +11,8 @@ import plugsamp as ps
 from plugsamp import exchange
 from plugsamp.cli import main
 from plugsamp.diagnostics.agreement import agreement
-from plugsamp.exchange.chains import shortened, sweeps_of
+from plugsamp.exchange.chains import shortened
+from plugsamp.report.folder import sweeps_of
 
 xarray = pytest.importorskip("xarray")
 

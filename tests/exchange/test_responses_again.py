@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
+
 import numpy as np
 import pytest
 from scipy.special import logsumexp
 
 import plugsamp as ps
+from plugsamp.cli import main
 from plugsamp.exchange import write_netcdf
 
 xarray = pytest.importorskip("xarray")
@@ -88,8 +91,14 @@ def test_what_is_no_likelihood_has_none(loss, y):
     assert not hasattr(data, "log_likelihood") and not hasattr(data, "posterior_predictive")
 
 
+LIKELIHOODS = [
+    ("gaussian", REAL), ("epsilon_insensitive", REAL), ("probit", CLASSES), ("logistic", LABELS),
+    ("logistic", np.where(LINEAR > 0, "a", "b")),
+]  # fmt: skip
+
+
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(("loss", "y"), [("gaussian", REAL), ("probit", CLASSES), ("logistic", LABELS)])
+@pytest.mark.parametrize(("loss", "y"), LIKELIHOODS)
 def test_arviz_takes_them(loss, y, tmp_path):
     az = pytest.importorskip("arviz")
     matplotlib = pytest.importorskip("matplotlib")
@@ -103,3 +112,33 @@ def test_arviz_takes_them(loss, y, tmp_path):
     pytest.importorskip("h5netcdf")
     again = az.from_netcdf(write_netcdf(found, tmp_path / "trace.nc", draws="kept"))
     assert np.array_equal(again["log_likelihood"].y, data["log_likelihood"].y)
+
+
+def table(folder, name="d.csv"):
+    """The documents as a file, words by their letters."""
+    words = [" ".join(chr(97 + w) * 3 for w in np.repeat(np.arange(12), row)) for row in COUNTS]
+    lines = [f"{text},{y}" for text, y in zip(words, REAL, strict=True)]
+    (folder / name).write_text("\n".join(["text,y", *lines]), encoding="utf-8")
+
+
+@pytest.mark.parametrize("chains", [1, 2])
+def test_a_run_folder_has_them(chains, tmp_path, monkeypatch, caplog):
+    monkeypatch.chdir(tmp_path)
+    table(tmp_path)
+    options = ["corpus.path=d.csv", "loss=gaussian", "n_topics=3", "sweeps=12", "thin=2", f"chains={chains}"]
+    assert main(["fit", "corpus=csv", *options, "report=false", "hydra.run.dir=run"]) == 0
+    logging.getLogger().addHandler(caplog.handler)  # which the command has taken off
+    data = ps.to_arviz("run", draws="kept")
+    loaded = ps.load("run", corpus=True)
+    again = loaded.to_arviz(draws="kept")
+    for group in ("log_likelihood", "posterior_predictive", "observed_data"):
+        assert np.array_equal(data[group].y, again[group].y) and np.isfinite(data[group].y).all()
+    assert np.array_equal(data["observed_data"].y[:, 0], REAL)
+    (tmp_path / "d.csv").write_text("text,y\naaa bbb,1\nbbb ccc,2\n")  # other documents than those of the run
+    assert not hasattr(ps.to_arviz("run", draws="kept"), "log_likelihood")
+    assert "these are not the training documents of the run" in caplog.text
+    (tmp_path / "d.csv").unlink()
+    caplog.clear()
+    assert not hasattr(ps.to_arviz("run", draws="kept"), "log_likelihood")
+    assert "the run's corpus cannot be read" in caplog.text and "d.csv" in caplog.text
+    assert main(["export", "run=run", "to=netcdf", "draws=kept", "out=t.nc"]) == 0

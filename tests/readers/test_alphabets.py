@@ -94,6 +94,34 @@ def test_a_model_of_composed_texts_reads_decomposed_ones(tmp_path):
     assert other.digest() == train.digest()
 
 
+@pytest.mark.parametrize("of_file", ["NFC", "NFD"])
+@pytest.mark.parametrize("of_option", ["NFC", "NFD"])
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "jsonl with escapes"])
+def test_names_of_fields_are_the_same_in_both_forms(of_file, of_option, kind, tmp_path):
+    names = [unicodedata.normalize(of_file, name) for name in ("téxt", "lábel", "größe")]
+    text, label, size = (unicodedata.normalize(of_option, name) for name in ("téxt", "lábel", "größe"))
+    rows = [("rocket moon", "a", 1), ("moon rocket", "b", 2)]
+    if kind == "csv":
+        lines, reader = [",".join(map(str, row)) for row in [names, *rows]], readers.Table
+    else:
+        escapes = kind != "jsonl"
+        lines = [json.dumps(dict(zip(names, row, strict=True)), ensure_ascii=escapes) for row in rows]
+        reader = readers.JsonLines
+    (tmp_path / "d").write_text("\n".join(lines), encoding="utf-8")
+    corpus = reader(path=str(tmp_path / "d"), text=text, label=label, fields=[size]).read().train
+    assert corpus.responses.tolist() == ["a", "b"]
+    assert list(map(float, corpus.fields["größe"])) == [1.0, 2.0]
+    found = ps.Covariates(numeric=[size]).fit(corpus).transform(corpus)
+    assert found.covariates.shape == (2, 1)
+
+
+def test_a_field_in_both_forms_is_refused(tmp_path):
+    names = [unicodedata.normalize(form, "é") for form in ("NFC", "NFD")]
+    (tmp_path / "d").write_text(json.dumps({"text": "a b", names[0]: 1, names[1]: 2}), encoding="utf-8")
+    with pytest.raises(ps.InputError, match='line 1: key "é" appears twice, in two Unicode forms'):
+        readers.JsonLines(path=str(tmp_path / "d")).read()
+
+
 # -- stop words ----------------------------------------------------------------------------------------------
 
 
