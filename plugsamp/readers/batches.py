@@ -40,10 +40,37 @@ class Part(Protocol):
 
 
 class StreamReader(TextReader):
-    """A format of documents that stand in a file one after the other, so that they can be read in batches.
+    """A format of documents that stand in a file one after the other, so that they can be read in batches."""
 
-    A subclass gives `parts`; what it decides from the first document holds for all.
-    """
+    @abstractmethod
+    def stream(self, path: str, size: int) -> Iterator[Records]:
+        """Yield the documents of a file, about `size` at a time.
+
+        What is decided from the first document holds for all.
+        """
+
+    @property
+    def can_stream(self) -> bool:
+        """Whether no option needs all documents at once to say which are read."""
+        return not self.test_size and self.only is None
+
+    def batches(self, vocabulary: Sequence[str], size: int, path: str | None = None) -> Batches:
+        """Return an iterator over the corpora of so many documents of a file, in a model's words.
+
+        Parameters
+        ----------
+        vocabulary : sequence of str
+        size : int
+        path : str, optional
+            By default the reader's own.
+        """
+        self.check_text_options()
+        self.check_split_options()
+        return Batches(self, tuple(vocabulary), size, self.path if path is None else path)
+
+
+class PartReader(StreamReader):
+    """A format whose documents are read one by one. A subclass gives `parts`."""
 
     @abstractmethod
     def parts(self, path: str, size: int | None) -> Iterator[Part]:
@@ -74,25 +101,6 @@ class StreamReader(TextReader):
 
         bags = self.bags(cores.ahead(batches()), path)
         return replace(last[0].records(), contents=bags)
-
-    @property
-    def can_stream(self) -> bool:
-        """Whether no option needs all documents at once to say which are read."""
-        return not self.test_size and self.only is None
-
-    def batches(self, vocabulary: Sequence[str], size: int, path: str | None = None) -> Batches:
-        """Return an iterator over the corpora of so many documents of a file, in a model's words.
-
-        Parameters
-        ----------
-        vocabulary : sequence of str
-        size : int
-        path : str, optional
-            By default the reader's own.
-        """
-        self.check_text_options()
-        self.check_split_options()
-        return Batches(self, tuple(vocabulary), size, self.path if path is None else path)
 
 
 class Batches:

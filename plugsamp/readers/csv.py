@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import math
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -10,9 +12,10 @@ from plugsamp.checks import number_of
 from plugsamp.errors import InputError
 from plugsamp.lookalikes import MISSING, advice, tidy
 from plugsamp.readers.base import TestFile
+from plugsamp.readers.batches import StreamReader
 from plugsamp.readers.fields import NAMES, FieldOptions
-from plugsamp.readers.files import read_text
-from plugsamp.readers.records import NO_ID, Records, TextReader, unique_ids
+from plugsamp.readers.files import read_text, stream_lines
+from plugsamp.readers.records import NO_ID, Records, unique_ids
 from plugsamp.readers.rows import (
     Rows,
     delimiter_in,
@@ -24,7 +27,7 @@ from plugsamp.readers.rows import (
 
 
 @dataclass(kw_only=True)
-class Table(FieldOptions, TestFile, TextReader):
+class Table(FieldOptions, TestFile, StreamReader):
     """A table with a column of text, plain or .gz; quotes as in RFC 4180, blank rows and columns skipped.
 
     Parameters
@@ -74,30 +77,47 @@ class Table(FieldOptions, TestFile, TextReader):
             raise InputError(f"empty_labels must be none or missing, not {self.empty_labels!r}")
 
     def records(self, path: str) -> Records:
-        table = self._table(path)
-        rows, lines = table.rows, table.lines
-        if self.header and rows and len(rows[0]) == 1 and rows[0][0].strip() != self.text:
-            self._refuse_one_column(rows[0][0], table, path)
-        if self.header and rows:
-            names, rows = trimmed([tidy(n) for n in rows[0]], rows[1:])
-            head, lines = lines[0], lines[1:]
+        text = read_text(path, self.encoding, returns=True)
+        (records,) = self._batches(io.StringIO(text, newline="\n"), path, None)
+        return records
+
+    def stream(self, path: str, size: int) -> Iterator[Records]:
+        lines = stream_lines(path, self.encoding, returns=True)
+        return self._batches((line + "\n" for line in lines), path, size)
+
+    def _batches(self, lines: Iterable[str], path, size: int | None) -> Iterator[Records]:
+        head, reader, n_batches = None, self, 0
+        for table in read_rows(lines, path, *self._form(path), size):
+            rows, numbers = table.rows, table.lines
+            if head is None and rows:
+                if not self.header:
+                    head, line = [str(i) for i in range(1, len(rows[0]) + 1)], 1
+                else:
+                    head, line = [tidy(name) for name in rows[0]], numbers[0]
+                    self._refuse_one_column(rows[0], table, path)
+                    rows, numbers = rows[1:], numbers[1:]
+            if not rows:
+                continue
+            names, rows = trimmed(head, rows) if self.header else (head, rows)
             twice = next((n for i, n in enumerate(names) if n in names[:i]), None)
             if twice is not None:
                 named = f"are called {twice!r}" if twice else "have values and no name"
-                raise InputError(f"two columns {named}", file=path, line=head)
-        else:
-            names = [str(i) for i in range(1, (len(rows[0]) if rows else 0) + 1)]
-        if not rows:
+                raise InputError(f"two columns {named}", file=path, line=line)
+            if not n_batches:
+                reader = self.settled(names, path)
+            n_batches += 1
+            yield reader._records(path, names, Rows(rows, numbers, table.delimiter))
+        if not n_batches:
             raise InputError("there are no documents in this file", file=path)
-        table = Rows(rows, lines, table.delimiter)
-        return self.settled(names, path)._records(path, names, table)
 
-    def _refuse_one_column(self, head: str, table: Rows, path) -> None:
+    def _refuse_one_column(self, head: list[str], table: Rows, path) -> None:
         """Say which character may be the delimiter of a table with one column, where there is one."""
-        other = delimiter_in(head, table.delimiter)
+        if len(head) != 1 or head[0].strip() == self.text:
+            return
+        other = delimiter_in(head[0], table.delimiter)
         if other:
             raise InputError(
-                f"there is no field {self.text!r}, but one called {head!r}; is another character the "
+                f"there is no field {self.text!r}, but one called {head[0]!r}; is another character the "
                 f"delimiter? {other} says so",
                 file=path,
                 line=table.lines[0],
@@ -164,17 +184,15 @@ class Table(FieldOptions, TestFile, TextReader):
             )
         return value.replace(",", ".", 1)
 
-    def _table(self, path) -> Rows:
-        """Rows, and the line each begins on."""
-        text = read_text(path, self.encoding, returns=True)
+    def _form(self, path) -> tuple[str, str | None, bool]:
+        """The delimiter, the quotation mark, and whether the user has named the delimiter."""
         delimiter = self.delimiter
         if delimiter == "auto":
             delimiter = "tab" if str(path).removesuffix(".gz").endswith(".tsv") else ","
         delimiter = "\t" if delimiter in ("tab", "\\t") else delimiter
         if len(delimiter) != 1 or delimiter in '"\n\r':
             raise InputError(f"delimiter must be auto, tab or one character, not {self.delimiter!r}")
-        quote = None if self.quote == "none" else self.quote
-        return read_rows(text, path, delimiter, quote, self.delimiter != "auto")
+        return delimiter, None if self.quote == "none" else self.quote, self.delimiter != "auto"
 
     def _responses(self, kind, names, column, lines, path) -> list:
         each = [self._response(kind, name, column[name], lines, path) for name in names]

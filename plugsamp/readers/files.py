@@ -126,7 +126,7 @@ def decode(raw: bytes, path, encoding: str | None = None, returns: bool = False,
         )
     if "\r" in text:
         text = text.replace("\r\n", "\n")
-        if not returns or "\n" not in text:
+        if not returns or ("\n" not in text and not before):
             check_returns(text, path)
     return text
 
@@ -174,8 +174,8 @@ def _check_utf8(raw: bytes, path, advice: str, before: int = 0) -> None:
         ) from None
 
 
-def check_returns(text: str, path, start: int = 0) -> None:
-    """Refuse a CR that ends no line, from a place in the text on."""
+def check_returns(text: str, path, start: int = 0, before: int = 0) -> None:
+    """Refuse a CR that ends no line, from a place in the text on; `before` are the lines before the text."""
     at = text.find("\r", start)
     if at < 0:
         return
@@ -183,21 +183,27 @@ def check_returns(text: str, path, start: int = 0) -> None:
     raise InputError(
         f"carriage return without a line feed; lines end with LF or CRLF{every}",
         file=path,
-        line=text.count("\n", 0, at) + 1,
+        line=before + text.count("\n", 0, at) + 1,
         column=at - text.rfind("\n", 0, at),
     )
 
 
 def read_lines(path, encoding: str | None = None) -> list[str]:
     """Lines without their ends; the last may lack one. Only LF and CRLF end a line."""
-    lines = read_text(path, encoding).split("\n")
+    return _lines_of(read_text(path, encoding))
+
+
+def _lines_of(text: str) -> list[str]:
+    lines = text.split("\n")
     if lines[-1] == "":
         lines.pop()
     return lines
 
 
-def stream_lines(path, encoding: str | None = None) -> Iterator[str]:
+def stream_lines(path, encoding: str | None = None, returns: bool = False) -> Iterator[str]:
     """Yield the lines of `read_lines` with little of the file in memory at a time.
+
+    With `returns` a CR that ends no line is left to the caller.
 
     Raises
     ------
@@ -211,20 +217,18 @@ def stream_lines(path, encoding: str | None = None) -> Iterator[str]:
     except LookupError:
         by_bytes = False  # `decode` says what is wrong
     if not by_bytes:
-        yield from read_lines(path, encoding)
+        yield from _lines_of(read_text(path, encoding, returns))
         return
     lines_before = bytes_before = 0
     for block in cores.ahead(_blocks_of_lines(path)):
         if not bytes_before and str(path) != STANDARD_INPUT and contents.described(block, Path(path).name):
             read_text(path, encoding)  # says what it is, for which some formats need their end
         try:
-            text = decode(block, path, encoding, before=bytes_before)
+            text = decode(block, path, encoding, returns, before=bytes_before)
         except InputError as error:
             line = None if error.line is None else error.line + lines_before
             raise InputError(error.what, file=path, line=line, column=error.column) from None
-        lines = text.split("\n")
-        if lines[-1] == "":
-            lines.pop()
+        lines = _lines_of(text)
         yield from lines
         lines_before += len(lines)
         bytes_before += len(block)

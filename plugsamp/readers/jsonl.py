@@ -13,14 +13,14 @@ from plugsamp.errors import InputError
 from plugsamp.lookalikes import key
 from plugsamp.naming import normal
 from plugsamp.readers.base import TestFile
-from plugsamp.readers.batches import StreamReader
+from plugsamp.readers.batches import PartReader
 from plugsamp.readers.fields import NAMES, FieldOptions
 from plugsamp.readers.files import batched_lines
 from plugsamp.readers.records import NO_ID, Records, unique_ids
 
 
 @dataclass(kw_only=True)
-class JsonLines(FieldOptions, TestFile, StreamReader):
+class JsonLines(FieldOptions, TestFile, PartReader):
     """JSON lines, plain or .gz; blank lines are skipped.
 
     Parameters

@@ -8,13 +8,13 @@ from typing import ClassVar
 
 from plugsamp.errors import InputError
 from plugsamp.readers.base import TestFile
-from plugsamp.readers.batches import StreamReader
+from plugsamp.readers.batches import PartReader
 from plugsamp.readers.files import batched_lines
 from plugsamp.readers.records import Records
 
 
 @dataclass(kw_only=True)
-class Lines(TestFile, StreamReader):
+class Lines(TestFile, PartReader):
     """Plain text, a document a line; a blank line is an empty document, so ids are line numbers.
 
     Parameters

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
-import io
 import re
 import sys
 import threading
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 
 from plugsamp.errors import InputError, InputWarning
 from plugsamp.readers.files import check_returns
@@ -40,13 +41,38 @@ class Rows:
     delimiter: str
 
 
-def read_rows(text: str, path, delimiter: str, quote: str | None, given: bool) -> Rows:
-    """The rows of a table.
+class _Record(Iterator[str]):
+    """Lines, of which those of the row that is being read are remembered."""
+
+    def __init__(self, lines: Iterable[str]):
+        self._lines = iter(lines)
+        self.lines: list[str] = []
+        self.has_returns = False
+
+    def __next__(self) -> str:
+        line = next(self._lines)
+        self.lines.append(line)
+        self.has_returns |= "\r" in line
+        return line
+
+    @property
+    def text(self) -> str:
+        return "".join(self.lines)
+
+    def forget(self) -> None:
+        self.lines.clear()
+        self.has_returns = False
+
+
+def read_rows(
+    lines: Iterable[str], path, delimiter: str, quote: str | None, given: bool, size: int | None = None
+) -> Iterator[Rows]:
+    """Yield `size` rows of a table at a time, or all at once where it is None.
 
     Parameters
     ----------
-    text : str
-        Lines end with LF; a CR may stand inside quotes, where it becomes an LF.
+    lines : iterable of str
+        Each ends with LF; a CR may stand inside quotes, where it becomes an LF.
     path : path
         For messages.
     delimiter : str
@@ -61,46 +87,71 @@ def read_rows(text: str, path, delimiter: str, quote: str | None, given: bool) -
     InputError
         Quotes that do not fit, with the line; a first line that names another delimiter than the user.
     """
-    first, _, rest = text.partition("\n")
-    skipped = 0
+    lines = iter(lines)
+    first, skipped = next(lines, ""), 0
     if found := _SEPARATOR.match(first):
         if given and found[1] != delimiter:
             raise InputError(
-                f"the line {first!r} names another delimiter than the option delimiter", file=path, line=1
+                f"the line {first.rstrip(chr(10))!r} names another delimiter than the option delimiter",
+                file=path,
+                line=1,
             )
-        delimiter, text, skipped = found[1], rest, 1
-    if "\r" in text:
-        text = _without_returns(text, path, quote)
-    lines, rows = [], []
+        delimiter, skipped = found[1], 1
+    record = _Record(lines if skipped else chain([first], lines))
     form = {"quoting": csv.QUOTE_NONE, "quotechar": None} if quote is None else {"quotechar": quote}
-    with _LIMIT_LOCK:  # the limit of the csv module is one for the process
+    reader = csv.reader(record, delimiter=delimiter, strict=True, **form)
+    line = 1 + skipped
+    while True:
+        rows, numbers, ended = [], [], True
+        with _long_cells():
+            try:
+                for row in islice(reader, size):
+                    ended = False
+                    if record.has_returns:
+                        row = _without_returns(row, record.text, quote, path, line)
+                    if row and (len(row) == 1 or any(cell and not cell.isspace() for cell in row)):
+                        rows.append(row)
+                        numbers.append(line)
+                    record.forget()
+                    line = reader.line_num + 1 + skipped
+            except csv.Error as error:
+                if record.has_returns:
+                    _refuse_returns(record.text, quote, path, line)
+                advice = delimiter_in(record.lines[0], delimiter) if line == 1 + skipped else ""
+                raise _quoting_error(record.text, line, delimiter, quote, path, error, advice) from None
+        if size is None or not ended:
+            yield Rows(rows, numbers, delimiter)
+        if size is None or ended:
+            return
+
+
+@contextlib.contextmanager
+def _long_cells():
+    """While inside, cells may have any length. The limit of the csv module is one for the process."""
+    with _LIMIT_LOCK:
         limit = csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
         try:
-            reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True, **form)
-            line = 1
-            for row in reader:
-                if row and (len(row) == 1 or any(cell and not cell.isspace() for cell in row)):
-                    rows.append(row)
-                    lines.append(line + skipped)
-                line = reader.line_num + 1
-        except csv.Error as error:
-            raise _quoting_error(text, line, delimiter, quote, path, error, skipped) from None
+            yield
         finally:
             csv.field_size_limit(limit)
-    return Rows(rows, lines, delimiter)
 
 
-def _without_returns(text: str, path, quote: str | None) -> str:
-    """The text with an LF for each CR inside quotes; a CR elsewhere is refused."""
-    at = text.find("\r")
-    inside, seen = False, 0
+def _without_returns(row: list[str], text: str, quote: str | None, path, line: int) -> list[str]:
+    """The row with an LF for each CR inside quotes; a CR elsewhere is refused."""
+    if sum(cell.count("\r") for cell in row) != text.count("\r") or quote is None:
+        _refuse_returns(text, quote, path, line)
+    return [cell.replace("\r", "\n") for cell in row]
+
+
+def _refuse_returns(text: str, quote: str | None, path, line: int) -> None:
+    """Refuse the first CR outside quotes of a row that begins on a line."""
+    at, inside, seen = text.find("\r"), False, 0
     while at >= 0:
         if quote is not None:
             inside ^= text.count(quote, seen, at) % 2 == 1
         if not inside:
-            check_returns(text, path, at)
+            check_returns(text + "\n", path, at, line - 1)
         seen, at = at, text.find("\r", at + 1)
-    return text.replace("\r", "\n")
 
 
 def trimmed(names: list[str], rows: list[list[str]]) -> tuple[list[str], list[list[str]]]:
@@ -169,26 +220,21 @@ def delimiter_in(first: str, delimiter: str) -> str:
     return f"delimiter={'tab' if other == chr(9) else chr(34) + other + chr(34)}"
 
 
-def _quoting_error(text, line, delimiter, quote, path, error, skipped) -> InputError:
-    """Where the quote was opened that the rest of the file is inside of."""
-    start = 0
-    for _ in range(line - 1):
-        start = text.index("\n", start) + 1
+def _quoting_error(text, line, delimiter, quote, path, error, advice) -> InputError:
+    """Where the quote was opened that the rest of the file is inside of; `text` begins with its row."""
     none = "quote=none takes quotation marks as letters of the text"
     if "end of data" not in str(error):
-        advice = delimiter_in(text.partition("\n")[0], delimiter) if line == 1 else ""
         advice = f"is another character the delimiter? {advice} says so" if advice else none
         rules = "a quote inside quotes is written twice, and every quote opened is closed"
-        return InputError(f"not a table: {error}; {rules}; {advice}", file=path, line=line + skipped)
-    opened, inside, before = start, False, "\n"
-    for at in range(start, len(text)):
-        char = text[at]
+        return InputError(f"not a table: {error}; {rules}; {advice}", file=path, line=line)
+    opened, inside, before = 0, False, "\n"
+    for at, char in enumerate(text):
         if char == quote and (inside or before in (delimiter, "\n")):
             opened, inside = at, not inside
         before = char
     return InputError(
         f"the quote opened here is never closed; {none}",
         file=path,
-        line=text.count("\n", 0, opened) + 1 + skipped,
+        line=line + text.count("\n", 0, opened),
         column=opened - text.rfind("\n", 0, opened),
     )

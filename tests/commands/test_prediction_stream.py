@@ -7,7 +7,11 @@ import csv
 import gzip
 import io
 import json
+import signal
+import subprocess
 import sys
+import threading
+import time
 
 import numpy as np
 import pytest
@@ -106,6 +110,59 @@ def test_an_interrupted_command_goes_on_where_it_stopped(fitted, monkeypatch, ca
     assert not list(fitted.glob(".p.csv*"))
 
 
+def run_command(*arguments, **options):
+    return subprocess.Popen(
+        [sys.executable, "-m", "plugsamp.cli", "predict", "model=run", *arguments], **options
+    )
+
+
+def test_a_killed_command_goes_on_where_it_stopped(fitted):
+    texts = [{"id": str(i), "text": "orbit rocket soup"} for i in range(4_000)]
+    (fitted / "new.jsonl").write_text("\n".join(map(json.dumps, texts)))
+    options = ["corpus=jsonl", "corpus.path=new.jsonl", "batch=10"]
+    state = fitted / ".p.jsonl.gz.state.json"
+    process = run_command(*options, "out=p.jsonl.gz", stderr=subprocess.DEVNULL)
+    try:
+        until = time.monotonic() + 60
+        while not state.exists() and process.poll() is None and time.monotonic() < until:
+            time.sleep(0.005)
+    finally:
+        process.send_signal(signal.SIGKILL)
+        assert process.wait() == -signal.SIGKILL  # it was not done
+    assert state.exists() and not (fitted / "p.jsonl.gz").exists()
+    done = json.loads(state.read_text())["rows"]
+    assert 0 < done < 4_000
+    assert main(["predict", "model=run", *options[:2], "out=p.jsonl.gz"]) == 0
+    assert main(["predict", "model=run", *options[:2], "out=whole.jsonl.gz"]) == 0
+    whole, found = (gzip.decompress((fitted / n).read_bytes()) for n in ("whole.jsonl.gz", "p.jsonl.gz"))
+    assert found == whole and found.count(b"\n") == 4_000
+    assert not list(fitted.glob(".p.jsonl*"))
+
+
+def test_the_reader_of_a_pipe_may_stop_early(fitted):
+    line = json.dumps({"text": "orbit rocket soup"}) + "\n"
+    options = ["corpus=jsonl", "corpus.path=-", "out=-", "batch=20"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with run_command(*options, **pipes) as process:
+        writer = threading.Thread(target=write_to, args=(process.stdin, line * 20_000))
+        writer.start()
+        first = [process.stdout.readline() for _ in range(2)]
+        process.stdout.close()
+        errors = process.stderr.read()
+        assert process.wait(60) == 0
+        writer.join()
+    assert first[0].startswith("id,predicted") and first[1].startswith("1,")
+    assert "Traceback" not in errors and "Error" not in errors and "roken" not in errors, errors
+
+
+def write_to(pipe, text):
+    try:
+        pipe.write(text)
+        pipe.close()
+    except BrokenPipeError:
+        pass
+
+
 def test_other_documents_start_anew(fitted, monkeypatch):
     def cut(*given):
         yield next(iter(predicted(*given)))
@@ -164,16 +221,34 @@ def test_what_is_wrong_with_many_documents_is_told_once(fitted, capsys):
 @pytest.mark.parametrize("form", ["csv", "lines"])
 def test_tables_and_lines_in_batches(fitted, form):
     if form == "csv":
-        rows = [f'{i},"soup, {"bread" if i % 2 else "orbit"}\nrocket"' for i in range(11)]
-        (fitted / "new.csv").write_text("\n".join(["id,text", *rows]))
+        rows = [f'{i},"soup, {"bread" if i % 2 else "orbit"}\nrocket\r",,{i}' for i in range(11)]
+        (fitted / "new.csv").write_text("\n".join(["id,text,label,", *rows]), newline="")
     else:
         (fitted / "new.lines").write_text("\n".join(["soup bread", "", "orbit rocket"] * 4))
     options = ["predict", "model=run", f"corpus={form}", f"corpus.path=new.{form}"]
     assert main([*options, "out=whole.csv"]) == 0
-    assert main([*options, "out=p.csv", "batch=2"]) == 0
-    found = (fitted / "p.csv").read_bytes()
-    assert found == (fitted / "whole.csv").read_bytes()
+    found = (fitted / "whole.csv").read_bytes()
     assert len(found.splitlines()) == (12 if form == "csv" else 13)
+    for batch in (1, 2, 5):
+        assert main([*options, "out=p.csv", f"batch={batch}", "overwrite=true"]) == 0
+        assert (fitted / "p.csv").read_bytes() == found
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ('3,"law', "line 4, column 3: the quote opened here"),
+        ("3,law,more", "line 4: 2 fields expected, 3 found"),
+        ("3,la\rw", "line 4, column 5: carriage return"),
+        ("0,law", "id 0 occurs twice"),
+    ],
+)
+def test_a_mistake_late_in_a_table_names_its_line(fitted, rows, message, capsys):
+    (fitted / "new.csv").write_text("id,text\n0,soup\n1,bread\n" + rows + "\n4,soup\n", newline="")
+    options = ["predict", "model=run", "corpus=csv", "corpus.path=new.csv", "out=p.csv", "batch=1"]
+    assert main(options) == 2
+    assert message in capsys.readouterr().err
+    assert not list(fitted.glob("*p.csv*"))
 
 
 def test_predict_iter_yields_what_predict_says(fitted):
