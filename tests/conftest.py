@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import time
+import tracemalloc
 from importlib.metadata import version
-from importlib.util import find_spec
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
 
 from .chance import Chance
+from .quick_hydra import quick_hydra  # noqa: F401
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -62,6 +65,30 @@ def shared() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no folder {folder}; set PLUGSAMP_SHARED to run this test")
     return folder
+
+
+@pytest.fixture
+def little():
+    """The test may take little time and memory, whatever sizes are claimed to it."""
+    tracemalloc.start()
+    begun = time.process_time()
+    yield
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 50e6 and time.process_time() - begun < 2.0
+
+
+@pytest.fixture(scope="session")
+def golden():
+    """A script of tests/golden as a module: ``golden("make")``."""
+
+    def load(name):
+        spec = spec_from_file_location(f"golden_{name}", ROOT / "tests" / "golden" / f"{name}.py")
+        module = module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
+    return load
 
 
 @pytest.fixture

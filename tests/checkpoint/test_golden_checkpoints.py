@@ -1,6 +1,5 @@
 """Checkpoints of all layouts that there have been are resumed, to the bit as a run that was never stopped."""
 
-import importlib.util
 import json
 import logging
 import shutil
@@ -21,11 +20,8 @@ NAMES = sorted(path.name for path in (GOLDEN / "checkpoints").iterdir())
 
 
 @pytest.fixture(scope="module")
-def make():
-    spec = importlib.util.spec_from_file_location("golden_checkpoints", GOLDEN / "checkpoints.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def make(golden):
+    return golden("checkpoints")
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
+import os
+import shutil
 
 import numpy as np
 import pytest
@@ -40,22 +42,22 @@ def fast() -> list[str]:
     return list(FAST)
 
 
+def _write_documents(path, labels=tuple(WORDS), n=8, label=lambda name: name, more=lambda i, name: {}):
+    rng = np.random.default_rng(3)
+    with open(path, "w") as out:
+        for i in range(n):
+            for name in labels:
+                text = " ".join(rng.choice(WORDS[name], 12))
+                split = "test" if i % 4 == 3 else "train"
+                document = {"id": f"{name}-{i}", "label": label(name), "text": text, "split": split}
+                out.write(json.dumps(document | more(i, name)) + "\n")
+    return path
+
+
 @pytest.fixture
 def write_documents():
     """Write JSON lines: n documents a class, some with a split."""
-
-    def write(path, labels=("space", "food", "music"), n=8, label=lambda name: name, more=lambda i, name: {}):
-        rng = np.random.default_rng(3)
-        with open(path, "w") as out:
-            for i in range(n):
-                for name in labels:
-                    text = " ".join(rng.choice(WORDS[name], 12))
-                    split = "test" if i % 4 == 3 else "train"
-                    document = {"id": f"{name}-{i}", "label": label(name), "text": text, "split": split}
-                    out.write(json.dumps(document | more(i, name)) + "\n")
-        return path
-
-    return write
+    return _write_documents
 
 
 @pytest.fixture
@@ -66,6 +68,27 @@ def run():
         return main(["fit", *FAST, *arguments, "hydra.run.dir=run"])
 
     return fit
+
+
+@pytest.fixture(scope="session")
+def once_fitted(tmp_path_factory):
+    """A folder with documents and the run of a quick fit, which `fitted` copies."""
+    folder = tmp_path_factory.mktemp("fitted")
+    _write_documents(folder / "docs.jsonl")
+    before = os.getcwd()
+    os.chdir(folder)
+    try:
+        assert main(["fit", *FAST, "corpus.path=docs.jsonl", "hydra.run.dir=run"]) == 0
+    finally:
+        os.chdir(before)
+    return folder
+
+
+@pytest.fixture
+def fitted(at, once_fitted):
+    """The working folder with docs.jsonl and a run of it."""
+    shutil.copytree(once_fitted, at, dirs_exist_ok=True)
+    return at
 
 
 @pytest.fixture

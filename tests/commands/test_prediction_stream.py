@@ -20,14 +20,6 @@ from plugsamp.cli import main
 from plugsamp.commands import predict as command
 
 
-@pytest.fixture
-def fitted(at, write_documents, run, capsys):
-    write_documents(at / "docs.jsonl")
-    assert run("corpus.path=docs.jsonl") == 0
-    capsys.readouterr()
-    return at
-
-
 def predict(*arguments):
     return main(["predict", "model=run", "corpus=jsonl", *arguments])
 

@@ -14,14 +14,6 @@ import pytest
 from plugsamp.cli import main
 
 
-@pytest.fixture
-def fitted(at, write_documents, run, capsys):
-    write_documents(at / "docs.jsonl")
-    assert run("corpus.path=docs.jsonl") == 0
-    capsys.readouterr()
-    return at
-
-
 def _npy(array) -> bytes:
     file = io.BytesIO()
     np.save(file, array)

@@ -6,8 +6,6 @@ import io
 import json
 import os
 import shutil
-import time
-import tracemalloc
 import zipfile
 
 import numpy as np
@@ -22,6 +20,7 @@ from plugsamp.files.storage import StorageError
 from plugsamp.readers.npz import Matrix
 from plugsamp.readers.svmlight import SvmLight
 
+pytestmark = pytest.mark.usefixtures("little")
 COUNTS = np.array([[3, 0, 1], [0, 2, 2], [1, 1, 0], [0, 0, 4]])
 
 
@@ -47,16 +46,6 @@ def crafted(model, tmp_path):
         return folder
 
     return craft
-
-
-@pytest.fixture(autouse=True)
-def little():
-    tracemalloc.start()
-    begun = time.process_time()
-    yield
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 50e6 and time.process_time() - begun < 1.0
 
 
 def pipe(name):

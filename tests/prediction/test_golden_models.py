@@ -1,6 +1,5 @@
 """Models of all layouts that there have been are still loaded, and say what they said."""
 
-import importlib.util
 import json
 from pathlib import Path
 
@@ -15,11 +14,8 @@ EXPECTED = json.loads((GOLDEN / "expected.json").read_text())
 
 
 @pytest.fixture(scope="module")
-def make():
-    spec = importlib.util.spec_from_file_location("golden_make", GOLDEN / "make.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def make(golden):
+    return golden("make")
 
 
 @pytest.mark.parametrize("name", EXPECTED)

@@ -1,0 +1,43 @@
+"""Hydra without the work that it repeats, the largest part of a command in a test."""
+
+from __future__ import annotations
+
+import copy
+import re
+import sys
+
+import pytest
+from hydra._internal.core_plugins.importlib_resources_config_source import ImportlibResourcesConfigSource
+from hydra._internal.hydra import Hydra
+
+#: Options and flags that can set ``hydra.mode`` or name other folders of configurations, which might set it.
+MODE = re.compile(r"\+*(hydra[./]mode|hydra(/\w+)?=|hydra\.searchpath)")
+FLAGS = ("--config-dir", "-cd", "--config-path", "-cp", "--config-name", "-cn")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def quick_hydra():
+    """Compose each configuration once, and parse each file of an installed package once.
+
+    Hydra composes a configuration a first time for its ``hydra.mode`` alone; here it does so only where the
+    command line can set that. What runs in a process of its own (tests/commands/test_streams.py and others)
+    is not changed.
+    """
+    mode, read, parsed = Hydra.get_mode, ImportlibResourcesConfigSource._read_config, {}
+
+    def get_mode(self, config_name, overrides):
+        flags = [one for one in sys.argv if one.partition("=")[0] in FLAGS]
+        if flags or any(MODE.match(one) for one in overrides):
+            return mode(self, config_name, overrides)
+        return None
+
+    def read_config(self, resource):
+        place = (self.provider, self.path, str(resource))
+        if place not in parsed:
+            parsed[place] = read(self, resource)
+        return copy.deepcopy(parsed[place])
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Hydra, "get_mode", get_mode)
+        patch.setattr(ImportlibResourcesConfigSource, "_read_config", read_config)
+        yield
