@@ -26,17 +26,26 @@ class Chance:
     """Judge tests whose outcome is a p-value.
 
     What is true fails with probability 1e-8 = SUSPECT * CERTAIN, so that some thousand tests fail by chance
-    less often than once on 10,000 machines. PLUGSAMP_TEST_SEED in the environment shifts all seeds,
-    PLUGSAMP_TEST_DRAWS multiplies the draws of every test, and PLUGSAMP_TEST_PVALUES names a file that first
-    p-values are added to, a line of JSON each: tools/suite_pvalues.py looks at their distribution.
+    less often than once on 10,000 machines. PLUGSAMP_TEST_SEED in the environment shifts all seeds; of a
+    range such as 101-150 each test makes its first p-value with every seed. PLUGSAMP_TEST_DRAWS multiplies
+    the draws of every test. PLUGSAMP_TEST_PVALUES names a file that first p-values are added to, a line of
+    JSON each: tools/suite_pvalues.py looks at their distribution.
     """
 
     def __init__(self, test: str):
         self.test = test
-        # Another seed for every test: what is drawn alike in two would count twice.
-        seed = int(os.environ.get("PLUGSAMP_TEST_SEED", "0"))
-        self.shift = 1_000_003 * seed + zlib.crc32(test.encode()) % 1_000_003
+        first, _, last = os.environ.get("PLUGSAMP_TEST_SEED", "0").partition("-")
+        self.seeds = range(int(first), int(last or first) + 1)
         self.draws = int(os.environ.get("PLUGSAMP_TEST_DRAWS", "1"))
+
+    def _shift(self, seed: int) -> int:
+        """Another seed for every test: what is drawn alike in two would count twice."""
+        return 1_000_003 * seed + zlib.crc32(self.test.encode()) % 1_000_003
+
+    @property
+    def shift(self) -> int:
+        """For tests that judge by themselves: what to add to their seed."""
+        return self._shift(self.seeds[0])
 
     def holds(self, p_value, seed: int = 0, more: int = 4) -> None:
         """Fail unless `p_value(seed, scale)` looks like that of a true hypothesis.
@@ -48,24 +57,26 @@ class Chance:
         more : int
             The scale of the second look.
         """
-        first = self._first(p_value, seed, more, False)
-        if first < SUSPECT:
-            second = p_value(seed + self.shift + 7919, more * self.draws)
-            assert second >= CERTAIN, f"p = {first:.2g}, and {second:.2g} with {more} times the draws"
+        for shift in map(self._shift, self.seeds):
+            first = self._first(p_value, seed + shift, more, False)
+            if first < SUSPECT:
+                second = p_value(seed + shift + 7919, more * self.draws)
+                assert second >= CERTAIN, f"p = {first:.2g}, and {second:.2g} with {more} times the draws"
 
     def fails(self, p_value, seed: int = 0, more: int = 4) -> None:
         """Fail unless `holds` would: the hypothesis is wrong, and is to be seen to be."""
-        first = self._first(p_value, seed, more, True)
-        assert first < SUSPECT, f"a mistake is not seen: p = {first:.2g}"
-        if first > PLAIN:
-            second = p_value(seed + self.shift + 7919, more * self.draws)
-            assert second < CERTAIN, f"a mistake is not seen: p = {first:.2g}, then {second:.2g}"
+        for shift in map(self._shift, self.seeds):
+            first = self._first(p_value, seed + shift, more, True)
+            assert first < SUSPECT, f"a mistake is not seen: p = {first:.2g}"
+            if first > PLAIN:
+                second = p_value(seed + shift + 7919, more * self.draws)
+                assert second < CERTAIN, f"a mistake is not seen: p = {first:.2g}, then {second:.2g}"
 
     def _first(self, p_value, seed: int, more: int, mutant: bool) -> float:
         try:
-            p = float(p_value(seed + self.shift, self.draws))
+            p = float(p_value(seed, self.draws))
         except TooFewDraws:  # the chain has mixed worse than usual
-            p = float(p_value(seed + self.shift, more * self.draws))
+            p = float(p_value(seed, more * self.draws))
         if file := os.environ.get("PLUGSAMP_TEST_PVALUES"):
             line = json.dumps({"test": self.test, "p": p, "mutant": mutant})
             with open(file, "a") as f:
