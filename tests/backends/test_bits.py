@@ -192,23 +192,28 @@ def test_fit_and_files(tmp_path):
     assert not list(tmp_path.iterdir())  # files there have no name
 
 
-FULL = list(itertools.product(variants("losses"), ("normal", "horseshoe"), KERNELS))
-NUMBERS = itertools.cycle([(1, 7), (2, 3)])
+COVARIATES = {"none": None, "dense": DENSE, "sparse": SPARSE}
+
+
+def everything():
+    """Every loss with every prior, update and kernel; covariates and numbers of workers in turn."""
+    turns = zip(itertools.cycle([(1, 7), (2, 3)]), itertools.cycle(COVARIATES), strict=False)
+    for name, loss in variants("losses").items():
+        updates = [("normal", "block")]  # there are no weights
+        if not loss.unsupervised:
+            updates = list(itertools.product(("normal", "horseshoe"), ("block", "coordinate")))
+        for (weights, update), kernel in itertools.product(updates, KERNELS):
+            yield (name, weights, kernel, update, *next(turns))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("covariates", [None, DENSE, SPARSE], ids=["none", "dense", "sparse"])
-@pytest.mark.parametrize("update", ["block", "coordinate"])
 @pytest.mark.parametrize(
-    ("loss", "weights", "kernel", "workers"),
-    [(*one, next(NUMBERS)) for one in FULL],
-    ids=lambda value: str(value),
+    ("loss", "weights", "kernel", "update", "workers", "covariates"), everything(), ids=str
 )
-def test_every_loss_prior_and_kernel(loss, weights, kernel, workers, update, covariates):
+def test_every_loss_prior_and_kernel(loss, weights, kernel, update, workers, covariates):
     loss = variants("losses")[loss]
-    if loss.unsupervised and (update != "block" or weights != "normal"):
-        pytest.skip("there are no weights")
     responses = None if loss.unsupervised else responses_for(loss)
     n_topics, beta = (70, 0.02) if kernel == "light_pc" else (9, 0.1)
     what = model(n_topics, beta=beta, loss=loss, weights=weights)
-    assert_same(corpus(responses, covariates), what, KERNELS[kernel], workers, sweeps=3, weight_update=update)
+    data = corpus(responses, COVARIATES[covariates])
+    assert_same(data, what, KERNELS[kernel], workers, sweeps=3, weight_update=update)

@@ -25,6 +25,8 @@ pytestmark = pytest.mark.usefixtures("blas_limited")
 MIXING = ("exp-cycle-2", "-mixture-3", "-cycle-8")
 UPDATES = ("block", "coordinate")
 BATTERY = battery()
+#: Composition, number of steps and whether collapse is full, of composed kernels with all proposals.
+ALL_PROPOSALS = (("mixture", 1, True), ("cycle", 3, True), ("cycle", 6, False), ("mixture", 8, False))
 #: Sweeps of a free run.
 FREE = 9000
 
@@ -57,18 +59,21 @@ def can_be_enumerated(loss):
 def in_turn(name, configuration, loss) -> bool:
     """Of the short battery what is run by default: every kernel and every loss, not every pair.
 
-    Without responses all; with the hinge all but half of what composed kernels do with all proposals (each
-    composition, number of steps and collapse with half of the others); with the other losses every fifth
-    kernel, another one for each loss. The tokens of every pair are in test_token_transition.
+    Without responses all; with the hinge all kernels but the composed ones, of which each proposal has one
+    collapse, and each composition, number of steps and collapse one or two of the others; with the other
+    losses every fifth kernel, another one for each loss. The tokens of every pair are in
+    test_token_transition.
     """
     if loss.unsupervised:
         return True
     if name.endswith("-hinge"):
         options = configuration[1]
-        if configuration[0] != "composed" or len(options["proposals"]) == 1:
+        if configuration[0] != "composed":
             return True
-        halves = options["composition"] == "cycle", options["collapse"] == "full", options["steps"] in (1, 6)
-        return sum(halves) % 2 == 0
+        full = options["collapse"] == "full"
+        if len(options["proposals"]) == 1:
+            return full == (options["proposals"][0] in ("exp", "sparse"))
+        return (options["composition"], options["steps"], full) in ALL_PROPOSALS
     kernels = [label(c) for id_, c, _, short in BATTERY if id_.endswith("-probit") and short]
     losses = [one for one in variants("losses") if one not in ("none", "hinge")]
     this = next(one for one in losses if name.endswith(f"-{one}"))
@@ -76,9 +81,13 @@ def in_turn(name, configuration, loss) -> bool:
 
 
 def grid():
-    """The battery with every case and update; by default cases and updates in turn, the rest is slow."""
-    result, turn = [], 0
-    for name, configuration, loss, short in BATTERY:
+    """The battery with cases and updates in turn: of some pairs one by default, the rest is slow.
+
+    That is, of each pair of a kernel and a loss, one case for each update (without responses, four), so
+    that every kernel and every loss meet every case with every update.
+    """
+    result, turn, losses = [], 0, len(variants("losses"))
+    for place, (name, configuration, loss, short) in enumerate(BATTERY):
         if not can_be_enumerated(loss):
             continue
         short = short and in_turn(name, configuration, loss)
@@ -89,7 +98,11 @@ def grid():
             if first and chosen == 1 and not (loss.unsupervised or name.endswith("-hinge")):
                 chosen = 0  # three topics and two outputs take seconds to enumerate: for the hinge alone
             for index in range(4):
-                marks = () if first and index == chosen else (pytest.mark.slow,)
+                by_default = first and index == chosen
+                in_turn_too = (index - place - place // losses - number) % 4 == 0
+                if not (loss.unsupervised or by_default or in_turn_too):
+                    continue
+                marks = () if by_default else (pytest.mark.slow,)
                 id = f"{name}-{update}-{index}"
                 result.append(pytest.param(configuration, loss, index, update, marks=marks, id=id))
     # Those of one posterior after another: it is enumerated once, and few are in memory.
