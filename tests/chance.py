@@ -97,10 +97,31 @@ def of_mean(values, mean: float, deviation: float | None = None) -> float:
     return float(2 * stats.norm.sf(abs(values.mean() - mean) / deviation * np.sqrt(len(values))))
 
 
-def of_cells(found, expected, least: float = 25.0) -> float:
-    """Chi-square p-value of counts against expected ones of the same sum; cells below `least` are pooled."""
-    found, expected = pooled(np.ravel(found), np.ravel(expected), least)
-    return float(stats.chi2.sf(((found - expected) ** 2 / expected).sum(), max(len(expected) - 1, 1)))
+def of_cells(found, expected, least: float = 25.0, seed: int = 0) -> float:
+    """p-value of counts of independent draws against expected counts of the same sum.
+
+    By chi-square where three cells or more have `least` expected draws; others are pooled. Otherwise the
+    draws outside the largest cell are binomial, and few: `of_count` is exact for them.
+    """
+    found, expected = np.ravel(found), np.ravel(expected)
+    if (expected >= least).sum() < 3:
+        largest, n = np.argmax(expected), int(found.sum())
+        share = np.clip(1.0 - expected[largest] / expected.sum(), 0.0, 1.0)
+        return of_count(n - int(found[largest]), stats.binom(n, share), seed)
+    found, expected = pooled(found, expected, least)
+    return float(stats.chi2.sf(((found - expected) ** 2 / expected).sum(), len(expected) - 1))
+
+
+def of_count(found: int, law, seed: int = 0) -> float:
+    """Two-sided p-value of a count whose law is a frozen distribution of scipy.stats.
+
+    A number drawn by `seed` decides within the count's own probability, so that the p-value is uniform
+    though the count is discrete (Cox and Hinkley 1974, section 4.5).
+    """
+    within = np.random.default_rng([seed % 2**32, 99]).random()
+    below = law.cdf(found - 1) + within * law.pmf(found)
+    above = law.sf(found) + (1.0 - within) * law.pmf(found)
+    return float(min(2.0 * min(below, above), 1.0))
 
 
 def of_chain(values, expected, *, events: bool = False, batches: int = 30, worth: float = 10.0) -> float:

@@ -24,7 +24,7 @@ def test_draws_follow_the_conditional(case, kernel, chance):
             visit, drawn = chain.phases.sampler.probe(document, position, draws=n, key=1000 * seed + number)
             exact = conditional(case, chain, i)
             assert np.abs(visit.distribution() - exact).max() < 1e-6
-            p.append(of_cells(drawn, n * exact))
+            p.append(of_cells(drawn, n * exact, seed=1000 * seed + number))
         return smallest(p)
 
     chance.holds(p_value)

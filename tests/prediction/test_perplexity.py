@@ -43,22 +43,27 @@ def exact(text) -> float:
     return np.log(total)
 
 
-@pytest.mark.parametrize("text", ["a", "ad", "aabcd", "dddaab"])
+def found_probability(predictor, text, seed, particles=500):
+    found = left_to_right(predictor.with_options(seed=seed), documents(text), particles=particles)
+    assert found.n_tokens.tolist() == [len(text)]
+    return np.exp(found.log_p[0])
+
+
+def test_left_to_right_of_one_token_is_exact(predictor):
+    """All particles say the same."""
+    probability = np.exp(exact("a"))
+    for seed in range(5):
+        np.testing.assert_allclose(found_probability(predictor, "a", seed), probability, rtol=1e-5)
+
+
+@pytest.mark.parametrize("text", ["ad", "aabcd", "dddaab"])
 def test_left_to_right_has_the_exact_probability_as_its_mean(predictor, text, chance):
     probability = np.exp(exact("".join(sorted(text))))
-    certain = len(text) == 1  # all particles say the same
 
     def p_value(seed, scale):
-        found = []
-        for s in range(60 * scale):
-            one = predictor.with_options(seed=1000 * seed + s)
-            said = left_to_right(one, documents(text), particles=500)
-            assert said.n_tokens.tolist() == [len(text)]
-            found.append(np.exp(said.log_p[0]))
-        if certain:
-            np.testing.assert_allclose(found, probability, rtol=1e-5)
-            return 1.0
-        return of_mean(found, probability)
+        return of_mean(
+            [found_probability(predictor, text, 1000 * seed + s) for s in range(60 * scale)], probability
+        )
 
     chance.holds(p_value)
 

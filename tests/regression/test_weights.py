@@ -99,16 +99,15 @@ def test_draws_have_the_moments_of_the_conditional(shape, method, passes, chance
 
 
 def update_p_value(design, u, kappa, omega, seed, n, method, passes):
-    eta, p = np.zeros((kappa.shape[1], u.shape[1])), []
-    kept = np.empty((n, *eta.shape))
-    for sweep in range(-20, n):
-        update(design, kappa, omega, eta, range(len(eta)), seed, 20 + sweep, method=method, passes=passes)
-        kept[max(sweep, 0)] = eta
-    for c in range(len(eta)):
+    """Of updates that each start at an exact draw of the conditional, which they are to leave as it is."""
+    rng, laws = np.random.default_rng([seed, 3]), []
+    for c in range(kappa.shape[1]):
         precision = u.T @ (omega[:, [c]] * u) + np.diag(PRIOR.precision({}, c, columns(design)))
-        mean, covariance = np.linalg.solve(precision, u.T @ kappa[:, c]), np.linalg.inv(precision)
-        p.append(moments_p_value(kept[:, c], mean, covariance))
-    return smallest(p)
+        laws.append((np.linalg.solve(precision, u.T @ kappa[:, c]), np.linalg.inv(precision)))
+    drawn = np.stack([rng.multivariate_normal(*law, size=n) for law in laws], axis=1)
+    for i, eta in enumerate(drawn):
+        update(design, kappa, omega, eta, range(len(eta)), seed, i, method=method, passes=passes)
+    return smallest([moments_p_value(drawn[:, c], *law) for c, law in enumerate(laws)])
 
 
 def test_a_coordinate_pass_over_one_feature_is_the_joint_draw():
