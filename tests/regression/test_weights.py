@@ -16,7 +16,7 @@ from plugsamp.regression.design import Design
 from plugsamp.regression.precision import SMALLEST_PIVOT, Factor, WeightError, draw_orthogonal
 from plugsamp.regression.weights import GROUP, choose_method, gram, groups, update_outputs
 
-from ..chance import of_mean, smallest
+from ..chance import smallest
 from .moments import moments_p_value
 
 PRIOR = Normal(variance=2.0, intercept_variance=50.0)
@@ -288,7 +288,7 @@ def test_an_update_resolves_what_only_the_prior_determines(constant, chance):
         np.testing.assert_allclose(seen @ np.array(kept).T, (seen @ truth)[:, None] + np.zeros(n), atol=1e-5)
         # The topics against the intercept: variance 4 on each of five weights, so 4 along the unit vector.
         along = np.array(kept) @ np.array([1, 1, 1, 1, -1]) / np.sqrt(5)
-        return smallest([of_mean(along, 0.0, 2.0), of_mean(along**2, 4.0, 4.0 * np.sqrt(2))])
+        return moments_p_value(along[:, None], np.zeros(1), np.full((1, 1), 4.0))
 
     chance.holds(p_value)
 
