@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import math
 import numbers
@@ -53,7 +54,7 @@ class Configured:
 
     def options(self) -> dict:
         """The constructor's arguments as plain values, from which the class makes an equal object."""
-        names = list(inspect.signature(type(self)).parameters)
+        names = _parameters(type(self))
         for name in names:
             if not hasattr(self, name):
                 raise TypeError(f"{type(self).__name__} must keep its option {name!r} as self.{name}")
@@ -62,6 +63,12 @@ class Configured:
     def __repr__(self) -> str:
         inside = ", ".join(f"{k}={v!r}" for k, v in self.options().items())
         return f"{type(self).__name__}({inside})"
+
+
+@functools.lru_cache(maxsize=256)
+def _parameters(cls: type) -> tuple[str, ...]:
+    """Names of the constructor's parameters; inspecting them takes longer than a sweep of a small corpus."""
+    return tuple(inspect.signature(cls).parameters)
 
 
 def check_kept(value: Configured) -> None:

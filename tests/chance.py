@@ -9,7 +9,7 @@ import zlib
 import numpy as np
 from scipy import stats
 
-from plugsamp.testing.statistics import autocorrelation_time, batch_means, compare_means, pooled
+from plugsamp.testing.statistics import EVENTS, autocorrelation_time, batch_means, compare_means, pooled
 
 #: A p-value below SUSPECT is looked at again. In the second look, with more draws, one below CERTAIN fails.
 SUSPECT, CERTAIN = 1e-3, 1e-5
@@ -134,7 +134,7 @@ def of_chain(values, expected, *, events: bool = False, batches: int = 30, worth
     share = expected if events else None
     often = np.ones(len(expected), dtype=bool)
     if events:
-        often = len(values) * np.minimum(expected, 1.0 - expected) >= 25.0
+        often = len(values) * np.minimum(expected, 1.0 - expected) >= EVENTS
     found = len(values) / batches / autocorrelation_time(values[:, often]).max()
     if found < worth:
         raise TooFewDraws(f"a batch is worth {found:.1f} independent draws, not {worth:g}")

@@ -8,7 +8,7 @@ import numpy as np
 
 from plugsamp.testing.cases import Case
 from plugsamp.testing.posterior import Enumeration
-from plugsamp.testing.statistics import Comparison, autocorrelation_time, batch_means, compare_means
+from plugsamp.testing.statistics import EVENTS, Comparison, autocorrelation_time, batch_means, compare_means
 
 _LEVELS = np.array([0.1, 0.25, 0.5, 0.75, 0.9])
 
@@ -19,16 +19,14 @@ class _Features:
     def __init__(self, exact: Enumeration):
         self.exact = proxy(exact)  # which has this: its memory is to go with its last user
         case = exact.case
-        names, expected, variance = [], [], []
+        names, expected = [], []
         p = exact.probability
         # Of z: every token's topic, and every pair in one topic.
         table = self._of_z(exact.z)
         self.table = table  # (S, features of z)
         names += [f"z[{i}]={k}" for i in range(case.n_tokens) for k in range(case.n_topics - 1)]
         names += [f"z[{i}]=z[{j}]" for i, j in zip(*np.triu_indices(case.n_tokens, 1), strict=True)]
-        mean = p @ table
-        expected += list(mean)
-        variance += list(p @ table**2 - mean**2)
+        expected += list(p @ table)
         # Of eta: distribution function at five quantiles, mean, square; and f, which joins eta and z.
         self.cuts = np.empty((case.n_outputs, case.n_features, len(_LEVELS)))
         for c in range(case.n_outputs):
@@ -37,22 +35,17 @@ class _Features:
                 self.cuts[c, j] = exact.eta_quantile(c, j, _LEVELS)
                 names += [f"eta[{c},{j}] below its {level:g} quantile" for level in _LEVELS]
                 expected += list(exact.eta_cdf(c, j, self.cuts[c, j]))
-                variance += list(_LEVELS * (1 - _LEVELS))
-                second, fourth = mass @ grid[:, j] ** 2, mass @ grid[:, j] ** 4
                 names += [f"eta[{c},{j}]", f"eta[{c},{j}]^2"]
-                expected += [exact.eta_mean[c, j], second]
-                variance += [second - exact.eta_mean[c, j] ** 2, fourth - second**2]
+                expected += [exact.eta_mean[c, j], mass @ grid[:, j] ** 2]
         for d in range(case.n_documents):
             for c in range(case.n_outputs):
                 names.append(f"f[{d},{c}]")
                 expected.append(exact.f_mean[d, c])
-                variance.append(0.0)
         self.bins, probability = self._partition()
         self.n_bins = len(probability)
         names += [f"bin {b} of the states" for b in range(self.n_bins)]
         expected += list(probability)
-        variance += list(probability * (1 - probability))
-        self.names, self.expected, self.variance = names, np.array(expected), np.array(variance)
+        self.names, self.expected = names, np.array(expected)
         zero_one = np.array([name.startswith(("z[", "bin")) or " below " in name for name in names])
         self.share = np.where(zero_one, self.expected, np.nan)
 
@@ -92,7 +85,7 @@ class _Features:
 
 
 def compare_with_enumeration(
-    exact: Enumeration, z, eta, *, replicates: int, effective: float | None = None
+    exact: Enumeration, z, eta, *, replicates: int, effective: float | None = None, start=None
 ) -> Comparison:
     """Compare draws with the exact posterior: means of their features with the exact expectations.
 
@@ -108,6 +101,10 @@ def compare_with_enumeration(
     effective : float, optional
         Of draws of one chain: independent draws that a piece must be worth for every feature, by its
         autocorrelation time. Otherwise the result is `unusable`.
+    start : (z, eta), optional
+        Exact draws (replicates, ...) at which the pieces began. Rare events and unbounded features are
+        compared with those at the start instead of their expectations: their means are skewed, the
+        differences are not.
     """
     if exact.features is None:  # several runs are compared with one posterior
         exact.features = _Features(exact)
@@ -118,15 +115,12 @@ def compare_with_enumeration(
         worth = size / autocorrelation_time(values).max()
         if worth < effective:
             unusable = f"too few draws: a batch is worth {worth:.1f} independent ones, not {effective:g}"
-    result = compare_means(
-        batch_means(values, replicates),
-        features.expected,
-        features.names,
-        variance=features.variance,
-        draws=size,
-        share=features.share,
-        worth=worth,
-    )
+    means, expected, share = batch_means(values, replicates), features.expected, features.share
+    if start is not None:
+        skewed = ~(replicates * np.minimum(share, 1.0 - share) >= EVENTS)  # NaN, too
+        means = means - np.where(skewed, features.of(*start), 0.0)
+        expected, share = np.where(skewed, 0.0, expected), np.where(skewed, np.nan, share)
+    result = compare_means(means, expected, features.names, share=share, worth=worth)
     result.unusable = unusable
     return result
 
@@ -167,7 +161,8 @@ def check_invariance(
         states = _follow(chain, case, sweeps)
         z.append(states[0])
         eta.append(states[1])
-    return compare_with_enumeration(exact, np.concatenate(z), np.concatenate(eta), replicates=restarts)
+    z, eta, start = np.concatenate(z), np.concatenate(eta), (start_z, start_eta)
+    return compare_with_enumeration(exact, z, eta, replicates=restarts, start=start)
 
 
 def _follow(chain, case: Case, n: int) -> tuple[np.ndarray, np.ndarray]:

@@ -14,7 +14,7 @@ SUSPECT, CERTAIN = 1e-3, 1e-5
 _SIGNS, _COUNTED = 4000, 20
 
 #: Events that a 0/1 feature must have on average, for its mean to be nearly normal.
-_EVENTS = 25.0
+EVENTS = 50.0
 
 
 @dataclass
@@ -55,9 +55,7 @@ class Comparison:
         return "\n".join([head, *([self.unusable] if self.unusable else []), *lines])
 
 
-def compare_means(
-    values, expected, names, *, variance=None, draws: int = 1, share=None, worth: float = 1.0
-) -> Comparison:
+def compare_means(values, expected, names, *, share=None, worth: float = 1.0) -> Comparison:
     """Compare means of independent replicates with their expectations.
 
     Parameters
@@ -65,11 +63,6 @@ def compare_means(
     values : ndarray (n, F)
         Features of independent replicates. A replicate may be the mean of several draws.
     expected : ndarray (F,)
-    variance : ndarray (F,), optional
-        Exact variances of single draws. The standard error is never taken below that of
-        n * `draws` independent draws, so a feature that by chance hardly moved does not look certain.
-    draws : int
-        Draws in a replicate.
     share : ndarray (F,), optional
         Expectations of 0/1 features, NaN for others. Rare and nearly certain ones are left out:
         their means are not normal.
@@ -90,7 +83,7 @@ def compare_means(
     n = len(values)
     keep = np.ones(values.shape[1], dtype=bool)
     if share is not None:
-        keep = np.isnan(share) | (n * worth * np.minimum(share, 1.0 - share) >= _EVENTS)
+        keep = np.isnan(share) | (n * worth * np.minimum(share, 1.0 - share) >= EVENTS)
     difference = values.mean(axis=0) - expected
     # What is constant and right says nothing; it is compared exactly.
     spread = values.std(axis=0, ddof=1)
@@ -98,17 +91,14 @@ def compare_means(
     keep &= ~(constant & (np.abs(difference) <= 1e-9))
     values, difference, spread = values[:, keep], difference[keep], spread[keep]
     names = [name for name, kept in zip(names, keep, strict=True) if kept]
-    least = np.zeros(len(names))
-    if variance is not None:
-        least = np.sqrt(np.maximum(variance[keep], 0.0) / (n * draws))
-    error = np.maximum(spread / np.sqrt(n), least)
+    error = spread / np.sqrt(n)
     with np.errstate(divide="ignore", invalid="ignore"):
         score = difference / error
-    return Comparison(names, difference, error, score, _largest(score, values - expected[keep], least))
+    return Comparison(names, difference, error, score, _largest(score, values - expected[keep]))
 
 
-def _largest(score, deviations, least) -> float:
-    """p-value of the largest |score| of deviations (n, F), whose standard errors are `least` (F,) or more."""
+def _largest(score, deviations) -> float:
+    """p-value of the largest |score| of deviations (n, F)."""
     if not len(score):
         return 1.0
     if not np.isfinite(score).all():
@@ -117,13 +107,12 @@ def _largest(score, deviations, least) -> float:
     bound = min(1.0, len(score) * 2.0 * stats.t.sf(largest, n - 1))
     if bound < 1e-4:
         return float(bound)
-    scale = np.sqrt((deviations**2).sum(axis=0))
     signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(_SIGNS, n))
-    share = signs @ (deviations / scale)
-    error = np.sqrt(np.maximum(1.0 - share**2 / n, 0.0) / (n * (n - 1.0)))
+    # Of deviations whose squares add up to 1, the sum s is enough: t = s sqrt((n - 1) / (n - s^2)).
+    total = np.abs(signs @ (deviations / np.sqrt((deviations**2).sum(axis=0)))).max(axis=1)
     with np.errstate(divide="ignore"):
-        reached = np.abs(share) / n / np.maximum(error, least / scale)
-    above = int((reached.max(axis=1) >= largest * (1.0 - 1e-9)).sum())
+        reached = total * np.sqrt((n - 1.0) / np.maximum(n - total**2, 0.0))
+    above = int((reached >= largest * (1.0 - 1e-9)).sum())
     if above >= _COUNTED:
         return (above + 1) / (_SIGNS + 1)
     return float(min(bound, (_COUNTED + 1) / (_SIGNS + 1)))
