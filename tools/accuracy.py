@@ -18,7 +18,7 @@ from plugsamp import hydra_source
 from plugsamp.commands import run_fit
 from plugsamp.commands.fit import Settings
 from plugsamp.commands.hydra_app import compose
-from plugsamp.prediction.keeper import PosteriorKeeper
+from plugsamp.fitting.draws import Draws
 
 
 def accuracy(predictor, corpus) -> float:
@@ -26,7 +26,7 @@ def accuracy(predictor, corpus) -> float:
 
 
 def follow(chain, test, sweeps: int, every: int, label: str) -> None:
-    kept = PosteriorKeeper(chain)
+    kept = Draws(chain)
     cpu = 0.0
     while chain.sweep < sweeps:
         start = time.process_time()
@@ -36,7 +36,7 @@ def follow(chain, test, sweeps: int, every: int, label: str) -> None:
             kept.keep()
         if chain.sweep % every:
             continue
-        last = PosteriorKeeper(chain)
+        last = Draws(chain)
         last.keep()
         mean = f"{accuracy(kept.predictor(), test):.4f}" if kept.n_kept else "-"
         rate = 1e9 * cpu / chain.sweep / len(chain.state.z)

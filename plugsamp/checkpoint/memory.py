@@ -33,8 +33,10 @@ class Memory:
         self._members: dict[int, Memory] = {}
 
     @contextmanager
-    def recorder(self, resume: bool) -> Iterator[MemoryRecorder]:
-        yield MemoryRecorder(self, resume)
+    def recorder(self, resume: bool) -> Iterator[Memory]:
+        """What a fit writes to and reads from, as `plugsamp.checkpoint.recorder.Recorder`."""
+        self._resume = resume
+        yield self
 
     def member(self, number: int) -> Memory:
         """The place of one of several models."""
@@ -44,13 +46,6 @@ class Memory:
         """Take what a process of its own has made of a member."""
         self._members[number] = memory
 
-
-class MemoryRecorder:
-    """What a fit holds of a `Memory`; as `plugsamp.checkpoint.recorder.Recorder`."""
-
-    def __init__(self, memory: Memory, resume: bool):
-        self._memory, self._resume = memory, resume
-
     def load(self, identity: dict):
         """Arrays and content of the last state where the fit goes on from one; otherwise None.
 
@@ -59,21 +54,22 @@ class MemoryRecorder:
         StorageError
             It is of another run.
         """
-        if not self._resume or self._memory._state is None:
+        if not self._resume or self._state is None:
             return None
-        check_same(self._memory._state[1]["identity"], identity, NAME)
-        return self._memory._state
+        check_same(self._state[1]["identity"], identity, NAME)
+        return self._state
 
     def begin(self, identity: dict, sweeps: int) -> None:
+        """Sampling begins."""
         self._identity, self._sweeps = identity, sweeps
 
-    def after(self, run) -> None:
+    def after(self, draws) -> None:
         """The last sweep's state is kept."""
-        if run.sweep < self._sweeps:
+        if draws.sweep < self._sweeps:
             return
-        arrays, content = run.capture()
+        arrays, content = draws.capture()
         content = json.loads(json.dumps(content | {"identity": self._identity}))
-        self._memory._state = {name: np.array(a) for name, a in arrays.items()}, content
+        self._state = {name: np.array(a) for name, a in arrays.items()}, content
 
     def finish(self) -> None:
         """Nothing is left to do."""

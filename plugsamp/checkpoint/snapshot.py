@@ -1,4 +1,4 @@
-"""What a checkpoint holds of a chain and of what is kept of it: arrays, and a little JSON.
+"""What a checkpoint holds of a chain: arrays, and a little JSON.
 
 Nothing that can be made again is in it. Of a chain: z, eta, the shrinkage, the loss's parameters, the priors
 alpha and beta, which words a topic leaves out, and the sweep. Counts follow from z; Φ is drawn again from
@@ -103,47 +103,3 @@ def _fitting(arrays, name: str, like: np.ndarray) -> np.ndarray:
     if array.shape != like.shape or array.dtype != like.dtype:
         raise StorageError(f"{name} is {array.dtype} {array.shape}, not {like.dtype} {like.shape}")
     return array
-
-
-def capture_keeper(keeper) -> tuple[dict[str, np.ndarray], dict]:
-    """What a `PosteriorKeeper` has kept."""
-    if not keeper.n_kept:
-        return {}, {"n_kept": 0}
-    names = sorted(keeper.parameters[0])
-    arrays = {"phi_sum": keeper.phi_sum, "alpha_sum": keeper.alpha_sum, "etas": np.array(keeper.eta)}
-    for i, name in enumerate(names):
-        arrays[f"drawn{i}"] = np.array([p[name] for p in keeper.parameters])
-    return arrays, {"n_kept": keeper.n_kept, "drawn": names}
-
-
-def restore_keeper(keeper, arrays, content) -> None:
-    """Give a new `PosteriorKeeper` what another had kept."""
-    keeper.clear()
-    if not content["n_kept"]:
-        return
-    keeper.n_kept = int(content["n_kept"])
-    keeper.phi_sum, keeper.alpha_sum = np.array(arrays["phi_sum"]), np.array(arrays["alpha_sum"])
-    keeper.eta = list(np.array(arrays["etas"]))
-    drawn = [np.array(arrays[f"drawn{i}"]) for i in range(len(content["drawn"]))]
-    keeper.parameters = [
-        {name: values[s] for name, values in zip(content["drawn"], drawn, strict=True)}
-        for s in range(keeper.n_kept)
-    ]
-
-
-def capture_trace(trace: list[dict]) -> tuple[dict[str, np.ndarray], dict]:
-    """The rows of a trace as one array; None is NaN, which no row holds."""
-    columns = list(trace[0]) if trace else []
-    rows = [[np.nan if row[name] is None else row[name] for name in columns] for row in trace]
-    return {"trace": np.array(rows, float).reshape(len(rows), len(columns))}, {"columns": columns}
-
-
-def restore_trace(arrays, content) -> list[dict]:
-    """The rows of a captured trace."""
-    columns = content["columns"]
-    rows = []
-    for values in arrays["trace"].tolist():
-        row = {name: None if v != v else v for name, v in zip(columns, values, strict=True)}
-        row["sweep"] = int(row["sweep"])
-        rows.append(row)
-    return rows

@@ -8,8 +8,6 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-import numpy as np
-
 from plugsamp import exchange, report
 from plugsamp.backends.base import Backend
 from plugsamp.brief import one_line
@@ -30,8 +28,6 @@ from plugsamp.fitting.runfolder import (
     CONFIG,
     TraceFile,
     write_predictions,
-    write_topics,
-    write_weights,
 )
 from plugsamp.fitting.second_step import SecondStep
 from plugsamp.kernels.base import Kernel
@@ -39,9 +35,9 @@ from plugsamp.losses.coding import is_missing
 from plugsamp.losses.none import NoLoss
 from plugsamp.model import Model
 from plugsamp.options import check_kept
-from plugsamp.posterior.parts import Part
+from plugsamp.posterior import files
 from plugsamp.posterior.posterior import Posterior
-from plugsamp.posterior.rankings import check_ranking, top_words, word_marginal
+from plugsamp.posterior.rankings import check_ranking
 from plugsamp.posterior.record import record, references
 from plugsamp.posterior.summary import chosen as largest_topics
 from plugsamp.posterior.summary import outcome, rows_of
@@ -53,9 +49,6 @@ from plugsamp.regression.weights import check_update
 from plugsamp.sweeps.possible import responses_of
 
 log = logging.getLogger(__name__)
-
-#: Covariates in weights.csv.
-COVARIATES = 1000
 
 #: Topics shown on the terminal; topics.txt has all.
 SHOWN = 25
@@ -146,12 +139,8 @@ def run(settings, chosen: Mapping, model: Model, folder: Path, resumed=None) -> 
     metrics["references"] = references(model, kernel)
     if tested is not None:
         write_predictions(folder / "predictions.csv", **tested.table())
-    write_weights(folder / "weights.csv", map(weight_rows, posterior.parts), posterior.owner)
-    rows = [
-        topic_rows(settings.top_words, settings.topic_words, part, posterior.stats(part))
-        for part in posterior.parts
-    ]
-    write_topics(folder / "topics.csv", rows, posterior.owner)
+    files.weights(posterior).to_csv(folder / "weights.csv")
+    files.topics(posterior, settings.top_words, settings.topic_words).to_csv(folder / "topics.csv")
     if settings.netcdf:
         write_netcdf(posterior, folder / exchange.FILE)
     listed = rows_of(posterior, settings.top_words, settings.topic_words)
@@ -179,28 +168,6 @@ def _check_test(name: str, model: Model, test) -> None:
             f"metric={name} is of test documents, and {lacking}; metric={name.replace('test_', 'train_', 1)} "
             "is of the training documents"
         )
-
-
-def topic_rows(n_words: int, by: str, member: Part, columns: dict) -> tuple[str, dict, list[list[str]]]:
-    """What topics.csv has of a model."""
-    predictor = member.predictor
-    best = top_words(predictor.phi, n_words, by, word_marginal(predictor.phi, columns["tokens"]))
-    words = [[predictor.vocabulary[w] for w in row] for row in best]
-    return member.name, columns, words
-
-
-def weight_rows(member: Part) -> tuple[str, list[str], list[str], np.ndarray]:
-    """What weights.csv has of a model: of many covariates the strongest."""
-    predictor, eta = member.predictor, member.eta
-    n_topics, names = predictor.n_topics, predictor.covariate_names
-    columns = [f"topic {k}" for k in range(n_topics)] + list(names) + ["intercept"] * predictor.intercept
-    kept = np.arange(len(columns))
-    if len(names) > COVARIATES and len(eta[0]):
-        strength = np.abs(eta.mean(axis=0)).max(axis=0)
-        weakest = np.argsort(-strength[n_topics : n_topics + len(names)], kind="stable")[COVARIATES:]
-        kept = np.delete(kept, n_topics + weakest)
-    eta = eta[:, :, kept] if eta.shape[1] else eta
-    return member.name, member.outputs, [columns[j] for j in kept], eta
 
 
 def wanted(settings, model: Model) -> Wanted:

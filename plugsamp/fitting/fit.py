@@ -20,7 +20,7 @@ from plugsamp.corpus import Corpus
 from plugsamp.covariates.encoder import Encoder
 from plugsamp.covariates.options import Covariates
 from plugsamp.errors import InputWarning
-from plugsamp.fitting.running import STARTING, Run, in_start
+from plugsamp.fitting.draws import STARTING, Draws, in_start
 from plugsamp.fitting.second_step import SecondStep
 from plugsamp.fitting.separate import fit_separately
 from plugsamp.fitting.starts import Start
@@ -214,21 +214,21 @@ def fit(
             choose=None if saved is None else partial(kernel_again, saved[1]),
         )
         stack.callback(chain.close)  # worker processes, if any
-        run = Run(chain, proportions=separate)
+        draws = Draws(chain, proportions=separate)
         if recorder is not None:
             recorder.begin(identity, sweeps)
         if saved is not None:
-            _take_up(run, saved, sweeps, kept, observers)
+            _take_up(draws, saved, sweeps, kept, observers)
         if isinstance(init, Start) and (saved is None or in_start(saved[1])):
-            run.start(init, recorder, saved)
-        for _ in run.sweeps(sweeps, kept, observers):
+            draws.start(init, recorder, saved)
+        for _ in draws.sweeps(sweeps, kept, observers):
             if recorder is not None:
-                recorder.after(run)
+                recorder.after(draws)
         chain.close()  # nothing that follows needs workers
-        predictor = run.keeper.predictor()
-        if run.proportions is not None:
+        predictor = draws.predictor()
+        if separate:
             predictor = with_second_step(
-                predictor, run.proportions.mean(), corpus, model, second_step or SecondStep(), seed,
+                predictor, draws.proportions(), corpus, model, second_step or SecondStep(), seed,
                 method=weight_update, passes=weight_passes,
             )  # fmt: skip
         if encoder is not None:
@@ -236,12 +236,12 @@ def fit(
         if recorder is not None:
             recorder.finish()
         part = Part(
-            predictor, predictor.coding, columns=slice(0, predictor.n_topics), trace=run.trace,
-            kept=list(run.kept), seconds=run.seconds, n_tokens=chain.corpus.n_tokens,
+            predictor, predictor.coding, columns=slice(0, predictor.n_topics), trace=draws.trace,
+            kept=list(draws.kept), seconds=draws.seconds, n_tokens=chain.corpus.n_tokens,
             approximations=tuple(chain.approximations),
         )  # fmt: skip
         return Posterior(
-            predictor, [part], chain=chain, corpus=given, burn_in=first_kept, start=run.started,
+            predictor, [part], chain=chain, corpus=given, burn_in=first_kept, start=draws.started,
             joint=not separate, options=told,
         )  # fmt: skip
 
@@ -269,23 +269,23 @@ def _encoder(covariates, corpus: Corpus, model: Model) -> Encoder | None:
     return encoder
 
 
-def _take_up(run: Run, saved, sweeps: int, kept: frozenset[int], observers) -> None:
+def _take_up(draws: Draws, saved, sweeps: int, kept: frozenset[int], observers) -> None:
     """Put a new run where a checkpoint was, and tell the observers what has been traced."""
     if not in_start(saved[1]):
-        run.restore(*saved)
-    if run.sweep > sweeps:
+        draws.restore(*saved)
+    if draws.sweep > sweeps:
         raise ValueError(
-            f"the run has done {run.sweep} sweeps already; sweeps must be that or more, not {sweeps}"
+            f"the run has done {draws.sweep} sweeps already; sweeps must be that or more, not {sweeps}"
         )
-    run.take_up(kept)
-    where = f"sweep {run.sweep}"
+    draws.take_up(kept)
+    where = f"sweep {draws.sweep}"
     if in_start(saved[1]):
         where = f"sweep {saved[1][STARTING]['sweep']} of its start"
     log.info("the run goes on after %s", where)
     for observer in observers:
         resumed = getattr(observer, "resumed", None)
         if resumed is not None:
-            resumed(run.trace)
+            resumed(draws.trace)
 
 
 def check_scheme(supervised: str, multiclass: str, chains: int = 1) -> None:

@@ -103,55 +103,6 @@ class TraceFile:
                 raise
 
 
-def write_topics(path, parts, owner: str | None = None) -> None:
-    """topics.csv: a row a topic, in the order of their numbers.
-
-    Parameters
-    ----------
-    parts : iterable of (str, mapping of str to array (K,), sequence of K lists of str)
-        Of each model its name, what is known of its topics (`plugsamp.diagnostics.topic_table`), and their
-        words, the most probable first.
-    owner : str, optional
-        What the models are ("chain", "task"): a first column of that name says whose a topic is.
-    """
-    first, *rest = parts
-    with complete(path, errors="backslashreplace", newline="") as file:
-        writer = csv_files.writer(file)
-        writer.writerow([*_owner(owner, owner), "topic", *first[1], "top_words"])
-        for name, columns, words in (first, *rest):
-            for k, best in enumerate(words):
-                numbers = [values[k].item() for values in columns.values()]
-                writer.writerow([*_owner(owner, name), k, *(repr(v) for v in numbers), " ".join(best)])
-
-
-def write_weights(path, parts, owner: str | None = None) -> None:
-    """weights.csv: a row an output and column, with mean and 5 % and 95 % quantiles over kept draws.
-
-    Parameters
-    ----------
-    parts : iterable of (str, sequence of C str, sequence of J str, float (S, C, J))
-        Of each model its name, outputs, columns (topics, covariates, intercept) and draws.
-    owner : str, optional
-        As in `write_topics`.
-    """
-    with complete(path, errors="backslashreplace", newline="") as file:
-        writer = csv_files.writer(file)
-        writer.writerow([*_owner(owner, owner), "output", "column", "mean", "lower", "upper"])
-        for name, outputs, columns, eta in parts:
-            low, high = np.quantile(eta, (0.05, 0.95), axis=0)
-            mean = eta.mean(axis=0)
-            for c, output in enumerate(outputs):
-                for j, column in enumerate(columns):
-                    numbers = (mean[c, j], low[c, j], high[c, j])
-                    writer.writerow(
-                        [*_owner(owner, name), output, column, *(repr(float(v)) for v in numbers)]
-                    )
-
-
-def _owner(owner: str | None, value) -> list:
-    return [] if owner is None else [value]
-
-
 def write_predictions(path, *table, **more) -> None:
     """predictions.csv: the table that `prediction_rows` makes of the other arguments."""
     with complete(path, errors="backslashreplace", newline="") as file:

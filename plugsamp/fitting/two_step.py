@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from plugsamp.chain import Chain
 from plugsamp.fitting import fixed_features
 from plugsamp.fitting.second_step import SecondStep
 from plugsamp.losses.none import NoLoss
@@ -18,31 +17,6 @@ from plugsamp.regression.response_weights import response_weights
 def without_responses(model: Model) -> Model:
     """The model of the first step: the words alone."""
     return replace(model, loss=NoLoss(), weights=None, class_weight=None)
-
-
-class Proportions:
-    """The mean over kept sweeps of the topic proportions of the training documents."""
-
-    def __init__(self, chain: Chain):
-        self.chain = chain
-        self.total = np.zeros((chain.state.n_documents, chain.state.n_topics))
-        self.n_kept = 0
-
-    def clear(self) -> None:
-        """Forget what has been kept."""
-        self.total[:] = 0.0
-        self.n_kept = 0
-
-    def keep(self) -> None:
-        """Add those of the chain's present state."""
-        counts = self.chain.counts.doc_topic
-        rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
-        lengths = np.diff(self.chain.state.offsets)
-        self.total[rows, counts.indices] += counts.data / lengths[rows]
-        self.n_kept += 1
-
-    def mean(self) -> np.ndarray:
-        return self.total / self.n_kept
 
 
 def check_second_step(corpus, model: Model, step: SecondStep) -> None:

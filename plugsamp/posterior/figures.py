@@ -70,7 +70,7 @@ def _weights(posterior, ax, output=None, part=None, level: float = 0.9):
     one = posterior._one(part)
     if not one.outputs:
         tabulate.weights(posterior, [one], level)  # raises, and says why
-    names = tabulate.topic_labels(posterior, one) + tabulate.column_names(posterior, one)[one.n_topics :]
+    names = tabulate.column_names(one, tabulate.topic_labels(posterior, one))
     mean, low, high = tabulate.intervals(one.eta, level)
     if output is None and len(one.outputs) > 1:
         shown = [posterior.names.get(one.key(k)) or str(k) for k in range(one.n_topics)]

@@ -29,7 +29,7 @@ def intervals(eta, level: float) -> np.ndarray:
     """
     if not 0 < level < 1:
         raise ValueError(f"level must be between 0 and 1, not {level!r}")
-    ends = (0.5 - 0.5 * level, 0.5 + 0.5 * level)
+    ends = (round(0.5 - 0.5 * level, 12), round(0.5 + 0.5 * level, 12))
     return np.stack([np.mean(eta, axis=0), *np.quantile(eta, ends, axis=0)])
 
 
@@ -96,19 +96,7 @@ def weights(posterior, parts: list[Part], level: float) -> Table:
             "the model has no responses, so it has no weights; topics() shows its topics. A model with a "
             "loss, such as ps.Model(50, loss='hinge'), learns weights from the responses of the corpus"
         )
-    blocks = []
-    for part in parts:
-        names = column_names(posterior, part)
-        mean, low, high = intervals(part.eta, level)
-        blocks.append(
-            {
-                "output": np.repeat(np.array(part.outputs, dtype=object), len(names)),
-                "column": names * len(part.outputs),
-                "mean": mean.ravel(),
-                "lower": low.ravel(),
-                "upper": high.ravel(),
-            }
-        )
+    blocks = [weights_of(part, called(posterior, part), level, None) for part in parts]
     source = parts[0].predictor.source
     note = (
         "estimates of the second step, without intervals"
@@ -121,19 +109,44 @@ def weights(posterior, parts: list[Part], level: float) -> Table:
     )
 
 
-def column_names(posterior, part: Part) -> list[str]:
-    """Return what the columns of the weights are called: topics by name or number, covariates, intercept."""
-    found = [posterior.called(part, k) for k in range(part.n_topics)]
-    return [*found, *part.predictor.covariate_names, *["intercept"] * part.predictor.intercept]
+def called(posterior, part: Part) -> list[str]:
+    """Return what the topics of a part are called: names, or "topic 3"."""
+    return [posterior.called(part, k) for k in range(part.n_topics)]
 
 
-def topic_labels(posterior, part: Part, words: int = 3) -> list[str]:
-    """Return what pictures call the topics: their names, or numbers and first words by relevance."""
-    phi, vocabulary = part.predictor.phi, part.predictor.vocabulary
-    stats = posterior.stats(part) or {}
-    best = top_words(phi, words, "relevance", word_marginal(phi, stats.get("tokens")))
-    found = [f"{k} {' '.join(vocabulary[w] for w in row)}" for k, row in enumerate(best)]
-    return [posterior.names.get(part.key(k)) or label for k, label in enumerate(found)]
+def column_names(part: Part, topics: list[str]) -> list[str]:
+    """Return what the columns of the weights are called: topics, covariates, intercept."""
+    return [*topics, *part.predictor.covariate_names, *["intercept"] * part.predictor.intercept]
+
+
+def weights_of(part: Part, topics: list[str], level: float = 0.9, most: int | None = None) -> dict:
+    """Return the columns of a table of the weights of a part.
+
+    Parameters
+    ----------
+    part : Part
+    topics : list of str
+        What the topics are called.
+    level : float
+    most : int, optional
+        Covariates at most: of more those with the strongest weights.
+    """
+    eta, n_topics = part.eta, part.n_topics
+    names = column_names(part, topics)
+    n_covariates = len(part.predictor.covariate_names)
+    if most is not None and n_covariates > most and part.outputs:
+        strength = np.abs(eta.mean(axis=0)).max(axis=0)
+        weakest = np.argsort(-strength[n_topics : n_topics + n_covariates], kind="stable")[most:]
+        kept = np.delete(np.arange(len(names)), n_topics + weakest)
+        eta, names = eta[:, :, kept], [names[j] for j in kept]
+    mean, low, high = intervals(eta, level)
+    return {
+        "output": np.repeat(np.array(part.outputs, dtype=object), len(names)),
+        "column": names * len(part.outputs),
+        "mean": mean.ravel(),
+        "lower": low.ravel(),
+        "upper": high.ravel(),
+    }
 
 
 def stacked(blocks: list[dict], owner: str | None, parts: list[Part]) -> dict:

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from plugsamp.corpus import Corpus
+from plugsamp.fitting.draws import Draws
 from plugsamp.losses.coding import Coding
 from plugsamp.losses.hinge import Hinge
 from plugsamp.losses.none import NoLoss
 from plugsamp.prediction.inference import Predictor
-from plugsamp.prediction.keeper import PosteriorKeeper
 
 
 def classes_of(*labels):
@@ -247,7 +247,7 @@ def test_a_chain_is_kept_and_predicts():
     train = Corpus.from_counts(counts, responses=labels)
     beta = np.array([0.1, 0.2, 0.3, 0.4])
     chain = Chain(train, Model(3, alpha=0.5, beta=beta, loss=Hinge(cost=5.0)), "dense", seed=0)
-    keeper = PosteriorKeeper(chain)
+    keeper = Draws(chain)
     with pytest.raises(ValueError, match="no draw has been kept"):
         keeper.predictor()
     phi, eta = [], []

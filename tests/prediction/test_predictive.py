@@ -10,6 +10,7 @@ from scipy import integrate, stats
 from scipy.special import expit
 
 from plugsamp.corpus import Corpus
+from plugsamp.fitting.draws import Draws
 from plugsamp.fitting.fit import fit
 from plugsamp.losses import Gaussian, Hinge, Logistic, Probit
 from plugsamp.losses.base import Loss
@@ -17,7 +18,6 @@ from plugsamp.losses.coding import Coding, code_real
 from plugsamp.model import Model
 from plugsamp.prediction.evaluation import evaluate
 from plugsamp.prediction.inference import Predictor
-from plugsamp.prediction.keeper import PosteriorKeeper
 from plugsamp.prediction.models import load_model, save_model
 from plugsamp.prediction.predictive import Predictive
 
@@ -267,7 +267,7 @@ def test_a_keeper_copies_the_parameters():
     rng = np.random.default_rng(4)
     corpus = Corpus.from_counts(rng.poisson(1.0, (10, 4)), responses=rng.normal(size=10))
     chain = Chain(corpus, Model(2, loss="gaussian"), seed=0)
-    keeper = PosteriorKeeper(chain)
+    keeper = Draws(chain)
     drawn = []
     for _ in chain.sweeps(3):
         keeper.keep()

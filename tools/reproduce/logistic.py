@@ -7,8 +7,8 @@ import time
 import numpy as np
 
 import plugsamp as ps
+from plugsamp.fitting.draws import Draws
 from plugsamp.fitting.second_step import SecondStep
-from plugsamp.prediction.keeper import PosteriorKeeper
 from tools.reproduce.claims import Claim, pick, span
 from tools.reproduce.study import Context, Study, from_zero, log_axis, series
 
@@ -179,7 +179,7 @@ def _burn_in(experiment: str, topics: tuple, marks: tuple):
                 if until == 0:  # weights for topics that are random
                     chain.augment()
                     chain._draw_weights(0)
-                keeper = PosteriorKeeper(chain)
+                keeper = Draws(chain)
                 keeper.keep()
                 yield {
                     "topics": n_topics, "sweeps": until, "test_accuracy": setup.score(keeper.predictor()),

@@ -1,0 +1,283 @@
+"""What a chain leaves: its trace and kept draws, as they grow, and as a checkpoint holds them."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Mapping
+
+import numpy as np
+
+from plugsamp.chain import Chain
+from plugsamp.checkpoint import snapshot
+from plugsamp.files.storage import StorageError
+from plugsamp.fitting import running
+from plugsamp.fitting.starts import Start, warm
+from plugsamp.posterior.trace import Trace
+from plugsamp.prediction.fold_in import BURN_IN, PASSES, RESTARTS
+from plugsamp.prediction.inference import Predictor
+from plugsamp.state import ROWS
+
+log = logging.getLogger(__name__)
+
+#: What a checkpoint that was written in a collapsed start holds of the start's chain.
+STARTING = "start"
+
+
+def in_start(content: Mapping) -> bool:
+    """Whether a checkpoint with this content was written in a collapsed start, before the first sweep."""
+    return STARTING in content
+
+
+class Draws:
+    """The trace and the kept draws of a chain.
+
+    Parameters
+    ----------
+    chain : Chain
+    proportions : bool
+        Keep the mean topic proportions of the training documents too.
+
+    Attributes
+    ----------
+    trace : Trace
+        A row a sweep (see `plugsamp.fitting.running.trace_row`).
+    kept : list of int
+        The sweeps whose draws are kept.
+    eta : list of float64 arrays (C, J)
+        The kept draws of the weights.
+    parameters : list of dict of float64 arrays
+        The kept draws of the loss's parameters.
+    phi_sum : float64 (V, K) or None
+        The sum over kept sweeps of the topics' means given z, word-major.
+    alpha_sum : float64 (K,) or None
+    proportion_sum : float64 (D, K) or None
+        The sum over kept sweeps of n_dk / N_d, where that was asked for.
+    seconds : float
+        Of the start and of sampling.
+    started : str
+        How the chain was started.
+    starting : Chain or None
+        The chain of the collapsed start while that runs.
+
+    Examples
+    --------
+    ::
+
+        draws = Draws(chain)
+        for info in chain.sweeps(100):
+            if info.sweep > 50 and info.sweep % 5 == 0:
+                draws.keep()
+        predictor = draws.predictor()
+    """
+
+    def __init__(self, chain: Chain, proportions: bool = False):
+        self.chain = chain
+        self.trace = Trace()
+        self.seconds, self.started = 0.0, chain.started
+        self.starting: Chain | None = None
+        self._begun = time.perf_counter()
+        shape = (chain.state.n_documents, chain.state.n_topics)
+        self.proportion_sum = np.zeros(shape) if proportions else None
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget the draws that were kept."""
+        self.kept: list[int] = []
+        self.phi_sum = self.alpha_sum = None
+        self.eta: list[np.ndarray] = []
+        self.parameters: list[dict[str, np.ndarray]] = []
+        if self.proportion_sum is not None:
+            self.proportion_sum[:] = 0.0
+
+    @property
+    def sweep(self) -> int:
+        """The last sweep."""
+        return self.chain.sweep
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds with everything, those before a checkpoint included."""
+        return time.perf_counter() - self._begun
+
+    # -- sampling ------------------------------------------------------------------------------------
+
+    def start(self, start: Start, recorder=None, saved: tuple[dict, dict] | None = None) -> None:
+        """Start the chain as `start` says, with checkpoints; `saved` is one that was written in the start."""
+        if saved is not None:
+            arrays, content = saved
+            self._begun -= float(content["elapsed"])
+            saved = (arrays, content[STARTING])
+
+        def after(chain: Chain) -> None:
+            self.starting = chain
+            if recorder is not None:
+                recorder.after(self)
+
+        self.started = warm(self.chain, start, after, saved)
+        self.starting = None
+        self.seconds = self.elapsed
+
+    def sweeps(self, last: int, wanted: frozenset[int], observers: Iterable[Callable[[Mapping], object]]):
+        """Do the sweeps up to `last`; an iterator, a sweep a step."""
+        for info in self.chain.sweeps(last - self.sweep):
+            self.seconds += info.seconds
+            row = running.trace_row(self.chain, info, self.elapsed)
+            self.trace.append(row)
+            if info.sweep in wanted:
+                self.keep()
+            for observe in observers:
+                observe(row)
+            yield info
+
+    def keep(self) -> None:
+        """Keep the present draw: the mean of the topics given z, weights and loss parameters."""
+        state = self.chain.state
+        inverse = 1.0 / state.topic_masses()
+        if self.phi_sum is None:
+            self.phi_sum = np.zeros((state.n_words, state.n_topics))
+            self.alpha_sum = np.zeros(state.n_topics)
+        for first in range(0, state.n_words, ROWS):
+            rows = slice(first, first + ROWS)
+            self.phi_sum[rows] += state.word_masses(rows) * inverse
+        self.alpha_sum += state.alpha_prior
+        self.eta.append(state.eta.copy())
+        self.parameters.append({name: v.copy() for name, v in self.chain.parameters.items()})
+        if self.proportion_sum is not None:
+            counts = self.chain.counts.doc_topic
+            rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
+            lengths = np.diff(state.offsets)
+            self.proportion_sum[rows, counts.indices] += counts.data / lengths[rows]
+        self.kept.append(self.sweep)
+
+    def take_up(self, wanted: frozenset[int]) -> None:
+        """Bring what a checkpoint had kept in line with the sweeps that are wanted.
+
+        The outcome is that of a run of so many sweeps from the start wherever that can be made of what was
+        kept: nothing of it, all of it, or besides it the present draw. Otherwise, which takes a number of
+        sweeps that was changed, what was kept stays, and a warning says so.
+        """
+        due = {sweep for sweep in wanted if sweep <= self.sweep}
+        lacking, needless = due - set(self.kept), set(self.kept) - due
+        if needless and due <= {self.sweep}:
+            self.clear()
+            needless = set()
+        if needless or lacking - {self.sweep}:
+            so_far = f"the draws of sweeps {_listed(self.kept)} stay" if self.kept else "no draw is kept yet"
+            log.warning(
+                "%s; a run of %d sweeps from the start would keep %s", so_far, max(wanted), _listed(wanted)
+            )
+        if self.sweep in due and self.sweep not in self.kept:
+            self.keep()
+
+    # -- what is made of them ------------------------------------------------------------------------
+
+    def phi(self) -> np.ndarray:
+        """The mean over kept sweeps of (n_kw + beta_w) / (n_k + sum of beta), float64 (K, V)."""
+        if not self.kept:
+            raise ValueError("no draw has been kept: call keep() after at least one sweep")
+        return (self.phi_sum / len(self.kept)).T
+
+    def proportions(self) -> np.ndarray:
+        """The mean over kept sweeps of the topic proportions of the training documents, float64 (D, K)."""
+        return self.proportion_sum / len(self.kept)
+
+    def predictor(
+        self, passes: int = PASSES, burn_in: int = BURN_IN, restarts: int = RESTARTS, seed: int | None = None
+    ) -> Predictor:
+        """What has been kept, as a predictor that no longer needs the chain.
+
+        Parameters
+        ----------
+        passes, burn_in : int
+            Gibbs passes over a new document, and how many of them are left out.
+        restarts : int
+            Independent chains of so many passes over each document, averaged.
+        seed : int, optional
+            By default the chain's.
+
+        Raises
+        ------
+        ValueError
+            Where nothing has been kept.
+        """
+        chain = self.chain
+        names = chain.corpus.covariate_names if chain.covariates is not None else None
+        return Predictor(
+            phi=self.phi(),
+            eta=np.array(self.eta),
+            alpha=self.alpha_sum / len(self.kept),
+            loss=chain.model.loss,
+            coding=chain.coding,
+            parameters={k: np.array([p[k] for p in self.parameters]) for k in self.parameters[0]},
+            vocabulary=chain.corpus.vocabulary,
+            covariate_names=names or (),
+            intercept=chain.intercept,
+            passes=passes,
+            burn_in=burn_in,
+            restarts=restarts,
+            seed=chain.seed if seed is None else seed,
+            source="posterior" if chain.responses.weight is None else "weighted",
+        )
+
+    # -- checkpoints ---------------------------------------------------------------------------------
+
+    def capture(self) -> tuple[dict, dict]:
+        """Arrays and content of a checkpoint: the chain's own arrays, not copies."""
+        if self.starting is not None:
+            arrays, content = snapshot.capture_chain(self.starting)
+            kernel = snapshot.kernel_record(self.chain)
+            return arrays, {"sweep": 0, "kernel": kernel, "elapsed": self.elapsed, STARTING: content}
+        arrays, content = snapshot.capture_chain(self.chain)
+        content["keeper"] = {"n_kept": len(self.kept)}
+        if self.kept:
+            names = content["keeper"]["drawn"] = sorted(self.parameters[0])
+            arrays |= {"phi_sum": self.phi_sum, "alpha_sum": self.alpha_sum, "etas": np.array(self.eta)}
+            for i, name in enumerate(names):
+                arrays[f"drawn{i}"] = np.array([p[name] for p in self.parameters])
+        columns = self.trace.columns
+        content["trace"] = {"columns": columns}
+        shape = (len(self.trace), len(columns))
+        arrays["trace"] = np.array([self.trace.column(name) for name in columns]).T.reshape(shape)
+        if self.proportion_sum is not None:
+            arrays["proportions"], content["proportions"] = self.proportion_sum, {}
+        return arrays, content | {
+            "kept": self.kept, "seconds": self.seconds, "elapsed": self.elapsed, "started": self.started
+        }  # fmt: skip
+
+    def restore(self, arrays, content) -> None:
+        """Go on from a checkpoint.
+
+        Raises
+        ------
+        StorageError
+            Parts that do not fit together.
+        """
+        try:
+            snapshot.restore_chain(self.chain, arrays, content)
+            self.clear()
+            kept = [int(sweep) for sweep in content["kept"]]
+            if content["keeper"]["n_kept"]:
+                self.phi_sum, self.alpha_sum = np.array(arrays["phi_sum"]), np.array(arrays["alpha_sum"])
+                self.eta = list(np.array(arrays["etas"]))
+                names = content["keeper"]["drawn"]
+                drawn = [np.array(arrays[f"drawn{i}"]) for i in range(len(names))]
+                self.parameters = [
+                    {name: values[s] for name, values in zip(names, drawn, strict=True)}
+                    for s in range(len(kept))
+                ]
+            columns = dict(zip(content["trace"]["columns"], arrays["trace"].T, strict=True))
+            self.trace[:] = Trace.of(columns)
+            if self.proportion_sum is not None:
+                self.proportion_sum[:] = arrays["proportions"]
+            self.kept = kept
+            self.seconds, self.started = float(content["seconds"]), str(content["started"])
+            self._begun = time.perf_counter() - float(content["elapsed"])
+        except KeyError as error:
+            raise StorageError(f"the checkpoint is incomplete: it lacks {error}") from None
+
+
+def _listed(sweeps) -> str:
+    sweeps = sorted(sweeps)
+    shown = [str(s) for s in (sweeps if len(sweeps) <= 4 else [*sweeps[:2], "...", sweeps[-1]])]
+    return ", ".join(shown) or "none"
