@@ -160,3 +160,10 @@ def test_the_command(tmp_path, monkeypatch, capsys):
     assert (tmp_path / "again.csv").read_bytes() == (tmp_path / "run" / "predictions.csv").read_bytes()
     assert main(["fit", *fast, "chains=2", "sweeps=3", "hydra.run.dir=short"]) == 0
     assert "R-hat unknown: of each chain 2 sweeps after the burn-in of 1, and 4" in capsys.readouterr().out
+
+
+def test_chains_keep_the_names_of_labels():
+    table = np.tile([[1, 0], [0, 1], [1, 1]], (8, 1))
+    corpus = ps.Corpus.from_counts(np.eye(24, dtype=int) + 1, table, response_names=["old", "new"])
+    both = ps.fit(corpus, ps.Model(2, loss="logistic"), sweeps=2, chains=2)
+    assert [str(name) for name in both.coding.classes] == ["old", "new"]

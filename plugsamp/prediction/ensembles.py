@@ -39,6 +39,8 @@ class Task(Brief):
     def corpus(self, corpus: Corpus) -> Corpus:
         """The documents of the task with its responses."""
         chosen = corpus if self.rows is None else corpus.take(self.rows)
+        if self.responses is corpus.responses:  # of a chain of the model: columns keep their names
+            return chosen
         return chosen.with_responses(self.responses)
 
 
