@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
 from plugsamp.checks import whole
+from plugsamp.errors import InputWarning
 from plugsamp.losses.base import Loss
 from plugsamp.losses.coding import Coding
 from plugsamp.losses.none import NoLoss
@@ -16,6 +18,11 @@ from plugsamp.priors.normal import Normal
 from plugsamp.registry import require, resolve
 from plugsamp.topics.base import Dirichlet, TopicPrior
 from plugsamp.topics.concentration import Concentration
+from plugsamp.units import mean_and_deviation
+
+#: Real responses whose standard deviation is larger, or whose mean is more standard deviations from 0, are
+#: not in the units that the priors are meant for.
+FAR = 20.0
 
 
 @dataclass
@@ -121,6 +128,8 @@ class Model:
         if not isinstance(coding, Coding):
             raise TypeError(f"{self.loss!r}: code must return a Coding, not {type(coding).__name__}")
         coding = _of_weight(coding, corpus.weights)
+        if coding.task == "real" and not self.standardise:
+            _warn_of_units(coding.y)
         return coding.standardised() if self.standardise and coding.task == "real" else coding
 
     def has_intercept(self, covariates: bool) -> bool:
@@ -179,3 +188,19 @@ def _prior(name: str, value) -> np.ndarray:
         limits = f"{SMALLEST_PRIOR:g} or more" if not worst > LARGEST_PRIOR else f"{LARGEST_PRIOR:g} or less"
         raise ValueError(f"{name} must be {limits} everywhere, found {worst}")
     return value
+
+
+def _warn_of_units(y) -> None:
+    """Warn of real responses in units for which the priors are not meant."""
+    for values in y.T:
+        values = values[~np.isnan(values)]
+        center, scale = mean_and_deviation(values) if len(values) else (0.0, 1.0)
+        if abs(center) > FAR * scale or scale > FAR:
+            warnings.warn(
+                f"the responses have mean {center:.4g} and standard deviation {scale:.3g}, and the priors of "
+                "weights and variance are for responses near mean 0 and variance 1; Model(..., "
+                "standardise=True) brings them there, and predictions are in the units given",
+                InputWarning,
+                stacklevel=4,
+            )
+            return

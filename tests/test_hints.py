@@ -74,3 +74,14 @@ def test_tables_that_excel_opens(tmp_path, monkeypatch, capsys):
     capsys.readouterr()
     assert main(["predict", "model=run", *corpus, "out=-", "bom=true"]) == 0
     assert capsys.readouterr().out.startswith("\ufeffid,")
+
+
+def test_real_responses_in_units_that_the_priors_are_not_meant_for():
+    counts = np.eye(12, dtype=int) + 1
+    years = ps.Corpus.from_counts(counts, np.arange(2000.0, 2012.0))
+    with pytest.warns(InputWarning, match=r"mean 2006 .* standardise=True\) brings them there"):
+        ps.Model(2, loss="gaussian").coding(years)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ps.Model(2, loss="gaussian", standardise=True).coding(years)
+        ps.Model(2, loss="gaussian").coding(ps.Corpus.from_counts(counts, np.arange(12.0)))

@@ -69,7 +69,7 @@ def check(settings, chosen: Mapping) -> Model:
     if settings.supervised != "two_step" and settings.second_step != SecondStep():
         raise ValueError("options of second_step are for supervised=two_step, which is not chosen")
     whole("top_words", settings.top_words, 1)
-    check_ranking(settings.topic_words)
+    check_ranking(settings.topic_words, "topic_words")
     whole("predict.passes", settings.predict.passes)
     whole("predict.restarts", settings.predict.restarts, 1)
     if not 1 <= settings.predict.burn_in < settings.predict.passes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -53,7 +54,7 @@ def design(fields: str | Sequence[str], corpus) -> Design:
     fields : str or list of str
         A field, several fields, or a formula of fields as formulaic takes it (as in R):
         ``"party * year"``, ``"~ C(year) + party"``. Numbers enter as they are. Texts and booleans are
-        categories, compared with the first value in sorted order.
+        categories, compared with their most frequent value.
     corpus : Corpus
 
     Raises
@@ -78,7 +79,7 @@ def design(fields: str | Sequence[str], corpus) -> Design:
             parts.append(values)
             terms.append(name)
             continue
-        levels = sorted(set(values.tolist()))
+        levels = _levels(values)
         references |= {name: levels[0]} if levels else {}
         for level in levels[1:]:
             parts.append((values == level).astype(float))
@@ -93,7 +94,10 @@ def column_of(name: str, corpus) -> np.ndarray:
     """Return a field as float64 (NaN is missing), or as objects that are texts (None is missing)."""
     if name not in corpus.fields:
         have = listed(list(map(repr, corpus.fields)), 20) or "none"
-        raise InputError(f"the documents have no field {name!r}; their fields are {have}")
+        raise InputError(
+            f"the documents have no field {name!r}; their fields are {have} (Corpus.from_frame and readers "
+            "keep the columns named in fields=[...])"
+        )
     values = corpus.fields[name].tolist()
     several = next((i for i, v in enumerate(values) if isinstance(v, tuple)), None)
     if several is not None:
@@ -108,6 +112,13 @@ def column_of(name: str, corpus) -> np.ndarray:
     texts = np.empty(len(values), dtype=object)
     texts[:] = [None if v is None or v != v else _text(v) for v in values]
     return texts
+
+
+def _levels(values) -> list[str]:
+    """The values of a category, the most frequent first, which is the reference; of equal ones by name."""
+    return [
+        value for value, _ in sorted(Counter(values.tolist()).items(), key=lambda item: (-item[1], item[0]))
+    ]
 
 
 def _text(value) -> str:
@@ -140,11 +151,15 @@ def _of_formula(formula: str, corpus) -> Design:
         columns = {name: column_of(name, corpus) for name in named}
         absent = [_absent(values) for values in columns.values()]
         present = np.flatnonzero(~np.any(absent, axis=0)) if absent else np.arange(corpus.n_documents)
-        frame = pandas.DataFrame({name: values[present] for name, values in columns.items()})
+        columns = {name: values[present] for name, values in columns.items()}
+        levels = {name: _levels(values) for name, values in columns.items() if values.dtype == object}
+        for name, found in levels.items():
+            columns[name] = pandas.Categorical(columns[name], categories=found)
+        frame = pandas.DataFrame(columns)
         matrix = parsed.get_model_matrix(frame, na_action="raise")
     except FormulaicError as error:
         raise InputError(f"the formula {formula!r} cannot be used: {error}") from None
-    references = {name: min(v[present]) for name, v in columns.items() if v.dtype == object and len(present)}
+    references = {name: found[0] for name, found in levels.items() if found}
     terms = tuple(re.sub(r"\[(?:T\.)?([^\]]*)\]", r"=\1", str(name)) for name in matrix.columns)
     return Design(np.asarray(matrix, dtype=float), terms, present, references, right.strip())
 

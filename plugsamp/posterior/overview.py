@@ -95,7 +95,7 @@ def prediction_table(prediction, topics: bool = True) -> Table:
     if topics:
         columns |= {f"topic_{k}": share for k, share in enumerate(prediction.theta.T)}
     columns |= {"n_known": prediction.n_known, "n_unknown": prediction.n_unknown}
-    return Table(columns, title="")
+    return Table(columns)
 
 
 def _outputs(prediction) -> list[str]:
@@ -103,20 +103,21 @@ def _outputs(prediction) -> list[str]:
     return names if len(names) == prediction.f.shape[1] else [str(c) for c in range(prediction.f.shape[1])]
 
 
-def short_prediction_table(prediction) -> Table:
-    """Return what a notebook shows of predictions: id, label, its probability, the first topics, tokens."""
+def short_prediction_table(prediction, rows: int = ROWS) -> Table:
+    """Return what is shown of the first predictions: id, label, its probability, the main topics, tokens."""
     n = len(prediction.ids)
-    columns: dict = {"id": list(prediction.ids)}
+    m = min(n, rows)
+    columns: dict = {"id": list(prediction.ids[:m])}
     if prediction.labels is not None:
-        columns |= _labels(np.asarray(prediction.labels), prediction.coding)
+        columns |= _labels(np.asarray(prediction.labels)[:m], prediction.coding)
     if prediction.probabilities is not None and prediction.coding.task != "multilabel":
-        columns["probability"] = prediction.probabilities.max(axis=1)
-    if prediction.theta.shape[1]:
-        first = [_first_topics(row) for row in prediction.theta[:ROWS]]
-        columns["topics"] = first + [""] * (n - len(first))
-    columns |= {"n_known": prediction.n_known, "n_unknown": prediction.n_unknown}
-    scores = "" if prediction.calibrated is not False else "; probabilities are scores, not calibrated"
-    return Table(columns, title=f"Predictions of {n:,} documents{scores}")
+        columns["probability"] = prediction.probabilities[:m].max(axis=1)
+    theta = prediction.theta[:m]
+    if theta.size and theta[0].sum() < 1.5:  # those of several chains have no common numbers
+        columns["topics"] = [_first_topics(row) for row in theta]
+    columns |= {"n_known": prediction.n_known[:m], "n_unknown": prediction.n_unknown[:m]}
+    title = f"Predictions of {n:,} document{'s' * (n != 1)}" + (f", the first {m}" if m < n else "")
+    return Table(columns, title + "; probabilities are scores" * (prediction.calibrated is False))
 
 
 def _first_topics(theta) -> str:

@@ -18,15 +18,15 @@ DEFAULT = "relevance"
 LAMBDA, FREX_WEIGHT = 0.6, 0.5
 
 
-def check_ranking(by: str) -> str:
-    """Return `by` if it names a ranking.
+def check_ranking(by: str, option: str = "by") -> str:
+    """Return `by`, the value of an option, if it names a ranking.
 
     Raises
     ------
     ValueError
     """
     if by not in RANKINGS:
-        raise ValueError(f"topic_words must be one of {', '.join(RANKINGS)}, not {by!r}")
+        raise ValueError(f"{option} must be one of {', '.join(RANKINGS)}, not {by!r}")
     return by
 
 

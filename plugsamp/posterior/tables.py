@@ -236,6 +236,8 @@ class Table:
         if isinstance(value, bool | str):
             return one_line(str(value))
         form = self._formats.get(name)
+        if form is None and isinstance(value, float) and 1e4 <= abs(value) < 1e15:
+            form = ",.0f"
         if form is None:
             form = ".3f" if isinstance(value, float) and (value == 0 or 1e-3 <= abs(value) < 1e5) else ""
             form = form or (".3g" if isinstance(value, float) else "d")

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
-from plugsamp.brief import Brief
 from plugsamp.losses.coding import Coding
 from plugsamp.prediction.predictive import Predictive
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Prediction(Brief):
+class Prediction:
     """What is predicted of D documents; row i is document i.
 
     Attributes
@@ -49,9 +48,9 @@ class Prediction(Brief):
     calibrated: bool | None
     n_known: np.ndarray
     n_unknown: np.ndarray
-    ids: tuple[str, ...] = field(repr=False)
-    coding: Coding = field(repr=False)
-    predictive: Predictive | None = field(default=None, repr=False)
+    ids: tuple[str, ...]
+    coding: Coding
+    predictive: Predictive | None = None
 
     def to_frame(self, topics: bool = True):
         """Return the predictions as a pandas.DataFrame, a row each document in their order.
@@ -76,10 +75,15 @@ class Prediction(Brief):
 
         return prediction_table(self, topics).to_frame()
 
+    def __repr__(self) -> str:
+        from plugsamp.posterior.overview import short_prediction_table
+
+        return short_prediction_table(self, 5).text()
+
     def _repr_html_(self) -> str:
         from plugsamp.posterior.overview import ROWS, short_prediction_table
 
-        return short_prediction_table(self).html(ROWS)
+        return short_prediction_table(self, ROWS).html(ROWS)
 
     def interval(self, level: float = 0.9) -> np.ndarray:
         """Equal-tailed predictive intervals of real responses, float64 (D, C, 2), in the user's units.

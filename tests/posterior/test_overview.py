@@ -47,9 +47,10 @@ def test_predictions_are_tables(loss, responses, columns):
     table = prediction_table(prediction)
     assert table.columns[0] == "id" and len(table) == 30 and set(columns) <= set(table.columns)
     assert "topic_2" in table and "topic_2" not in prediction_table(prediction, topics=False)
-    assert len(short_prediction_table(prediction)) == 30
-    assert "Predictions of 30 documents" in prediction._repr_html_()
-    assert len(repr(prediction).splitlines()) == 1
+    assert len(short_prediction_table(prediction)) == 12
+    assert "Predictions of 30 documents, the first 12" in prediction._repr_html_()
+    assert repr(prediction).startswith("Predictions of 30 documents, the first 5")
+    assert len(repr(prediction).splitlines()) == 7
     pandas = pytest.importorskip("pandas")
     frame = prediction.to_frame()
     assert isinstance(frame, pandas.DataFrame) and list(frame.columns) == list(table.columns)

@@ -84,7 +84,7 @@ def test_frex_is_a_harmonic_mean_of_ranks():
 @pytest.mark.parametrize("by", ["probability", "relevance", "frex"])
 def test_equal_words_are_in_the_order_of_the_vocabulary(by):
     assert top_words(np.full((3, 7), 1 / 7), 4, by).tolist() == [[0, 1, 2, 3]] * 3
-    with pytest.raises(ValueError, match="topic_words must be one of"):
+    with pytest.raises(ValueError, match="by must be one of"):
         top_words(PHI, 2, "lift")
 
 
