@@ -149,6 +149,15 @@ def weights_of(part: Part, topics: list[str], level: float = 0.9, most: int | No
     }
 
 
+def topic_labels(posterior, part: Part, words: int = 3) -> list[str]:
+    """Return what pictures call the topics: their names, or numbers and first words by relevance."""
+    phi, vocabulary = part.predictor.phi, part.predictor.vocabulary
+    stats = posterior.stats(part) or {}
+    best = top_words(phi, words, "relevance", word_marginal(phi, stats.get("tokens")))
+    found = [f"{k} {' '.join(vocabulary[w] for w in row)}" for k, row in enumerate(best)]
+    return [posterior.names.get(part.key(k)) or label for k, label in enumerate(found)]
+
+
 def stacked(blocks: list[dict], owner: str | None, parts: list[Part]) -> dict:
     """Return the columns of several tables one below the other; `owner` names a first column of parts."""
     columns: dict = {}
