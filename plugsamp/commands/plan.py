@@ -44,8 +44,8 @@ def losses(config: DictConfig, planned: list[tuple[str, ...]] | None) -> list:
     given = [*hydra.overrides.task, *(f"{key}=" for key in hydra.sweeper.get("params") or ())]
     own = [one for one in given if re.match(r"\+*(loss[.=]|experiment=)", one)]
     try:
-        if planned is None and own:  # what a search will choose
-            return []
+        if planned is None:
+            planned = _searched(own, hydra.sweeper.get("params"))
         if planned is None or not any(_differ(planned, key) for key in own):
             return [hydra_source.object_of("loss", config.get("loss"))]
         if not any(re.match(r"\+*(loss|experiment)=", one) for one in own):  # options of one loss differ
@@ -56,6 +56,34 @@ def losses(config: DictConfig, planned: list[tuple[str, ...]] | None) -> list:
         return [_any_of(registry.resolve("losses", one[0].partition("=")[2])) for one in chosen]
     except ValueError:  # the jobs, or the sweeper, say so
         return []
+
+
+def _searched(given: list[str], params) -> list[tuple[str, ...]] | None:
+    """What a search can choose of these overrides, as if all were jobs; None where it has no choice.
+
+    Raises
+    ------
+    ValueError
+        They are not known.
+    """
+    parser = OverridesParser.create(GlobalHydra.instance().config_loader())
+    found = parser.parse_overrides([one for one in given if not one.endswith("=")])
+    open_ones = [one for one in found if one.is_sweep_override()]
+    if len(found) < len(given):
+        raise ValueError("the sweeper's own params are read by the sweeper alone")
+    if not open_ones:
+        return None
+    if any(not one.is_choice_sweep() for one in open_ones if one.get_key_element() in ("loss", "experiment")):
+        raise ValueError("losses are not listed")
+    values = []
+    for one in found:
+        chosen = (0, 1)  # of a range: that they differ is enough
+        if not one.is_sweep_override():
+            chosen = (one.get_value_element_as_str(),)
+        elif one.is_choice_sweep():
+            chosen = one.sweep_string_iterator()
+        values.append([f"{one.get_key_element()}={value}" for value in chosen])
+    return list(itertools.product(*values))
 
 
 def _any_of(loss):

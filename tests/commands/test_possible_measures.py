@@ -53,6 +53,9 @@ def test_parts_and_outputs():
         ["loss=hinge,gaussian", "metric=perplexity"],
         ["loss=none", "metric=accuracy", "n_topics=2,3"],
         ["hydra/sweeper=optuna", "hydra.sweeper.n_trials=2", "n_topics=choice(2,3)", "metric=log_loss"],
+        ["hydra/sweeper=optuna", "loss=hinge", "n_topics=choice(2,3)", "metric=log_loss"],
+        ["hydra/sweeper=optuna", "loss=hinge", "loss.cost=interval(1,2)", "metric=test_log_loss"],
+        ["hydra/sweeper=optuna", "loss=choice(hinge,gaussian)", "metric=perplexity"],
     ],
 )
 def test_no_run_can_have_it(arguments, at, sweep, said):
