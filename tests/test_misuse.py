@@ -148,7 +148,7 @@ def test_arguments_of_another_kind(corpus, tmp_path):
         with pytest.raises(TypeError, match=r"must be a plugsamp\.Corpus"):
             result.predictor.predict(wrong)
     with pytest.raises(TypeError, match="Predictor is saved"):
-        ps.save_model(tmp_path / "m", result)
+        ps.save_model(tmp_path / "m", corpus)
     with pytest.raises(ps.InputError, match="not one string"):
         corpus.with_vocabulary("w0")
 

@@ -1,4 +1,4 @@
-"""A whole fit: chain, kept draws, trace, evaluation. What `plugsamp fit` runs, for Python."""
+"""A whole fit: chains, trace and kept draws. What `plugsamp fit` runs, for Python."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import logging
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -71,7 +71,7 @@ def fit(
     burn_in : int, optional
         Sweeps before draws are kept, by default half of them.
     thin : int
-        Keep every so manyth draw; the last sweep's is always kept.
+        Keep every `thin`-th draw. The last sweep's draw is always kept.
     init : array (N,) of int, Start or str
         The first topics; or how to find some (`plugsamp.fitting.starts.Start`, or the name of a method).
     weight_update, weight_passes
@@ -130,12 +130,8 @@ def fit(
     >>> len(posterior.trace)
     4
     """
-    kept = kept_sweeps(sweeps, burn_in, thin)
-    first_kept = sweeps // 2 if burn_in is None else burn_in
-    if checkpoint is not None:
-        checkpoint = checkpoint if isinstance(checkpoint, Memory) else Checkpoints.of(checkpoint)
-    elif flag("resume", resume):
-        raise ValueError("resume=True needs checkpoint=..., the folder to go on from")
+    kept_sweeps(sweeps, burn_in, thin)
+    checkpoint = _place(checkpoint, resume)
     observers, n_jobs = list(observers), n_jobs_of(n_jobs)
     if not isinstance(corpus, Corpus):
         raise TypeError(
@@ -148,102 +144,147 @@ def fit(
         raise TypeError(f"covariates must be a Covariates, not {type(covariates).__name__}")
     encoder = _encoder(covariates, corpus, model)
     check_scheme(supervised, multiclass, chains)
+    _warn_of_few_tokens(corpus, model)
+    if init is None or isinstance(init, str):
+        init = Start("random" if init is None else init)
+    sampling = Sampling(seed, sweeps, burn_in, thin, weight_update, weight_passes, supervised, second_step)
+    start = repr(init) if isinstance(init, Start) else "topics"
+    about = {
+        "corpus": corpus, "burn_in": sampling.first, "joint": not sampling.two_step(model),
+        "options": sampling.told() | {
+            "model": repr(model), "kernel": repr(kernel), "start": start, "multiclass": multiclass,
+            "chains": chains,
+        },
+    }  # fmt: skip
+    if multiclass == "multitask" and chains == 1:
+        chain, part, start = _one_chain(
+            corpus, model, kernel, backend, init, sampling, covariates, encoder, observers, checkpoint, resume
+        )
+        return Posterior(part.predictor, [part], chain=chain, start=start, **about)
+    if not isinstance(init, Start):
+        raise ValueError("topics as init are for one chain, not for several (chains, multiclass=ovr, ovo)")
+    predictor, parts = fit_separately(
+        corpus, model, multiclass if chains == 1 else CHAINS, chains=chains, observers=observers,
+        n_jobs=n_jobs, kernel=kernel, backend=backend, covariates=encoder, init=init, checkpoint=checkpoint,
+        resume=resume, **vars(sampling),
+    )  # fmt: skip
+    return Posterior(predictor, parts, start=start, **about)
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How many sweeps a chain does, which it keeps, and how the weights are learnt: arguments of `fit`."""
+
+    seed: int
+    sweeps: int
+    burn_in: int | None
+    thin: int
+    weight_update: str
+    weight_passes: int
+    supervised: str
+    second_step: SecondStep | None
+
+    @property
+    def first(self) -> int:
+        """Sweeps before the first whose draw may be kept."""
+        return self.sweeps // 2 if self.burn_in is None else self.burn_in
+
+    def two_step(self, model: Model) -> bool:
+        """Whether the weights of a model are learnt after its topics."""
+        return self.supervised == "two_step" and not model.loss.unsupervised
+
+    def told(self) -> dict:
+        """What a posterior says of it."""
+        return vars(self) | {"burn_in": self.first, "second_step": repr(self.second_step)}
+
+
+def _place(checkpoint, resume: bool) -> Checkpoints | Memory | None:
+    """Where checkpoints go, as an object; None where nowhere."""
+    if checkpoint is not None:
+        return checkpoint if isinstance(checkpoint, Memory) else Checkpoints.of(checkpoint)
+    if flag("resume", resume):
+        raise ValueError("resume=True needs checkpoint=..., the folder to go on from")
+    return None
+
+
+def _warn_of_few_tokens(corpus: Corpus, model: Model) -> None:
     if model.n_topics > corpus.n_tokens:
         warnings.warn(
             f"there are {model.n_topics} topics for {corpus.n_tokens} tokens, so that most have no word; "
             "n_topics should be much smaller",
             InputWarning,
-            stacklevel=2,
+            stacklevel=3,
         )
-    if init is None or isinstance(init, str):
-        init = Start("random" if init is None else init)
-    told = {
-        "model": repr(model), "kernel": repr(kernel), "seed": seed, "sweeps": sweeps, "burn_in": first_kept,
-        "thin": thin, "start": repr(init) if isinstance(init, Start) else "topics", "supervised": supervised,
-        "multiclass": multiclass, "chains": chains, "weight_update": weight_update,
-        "weight_passes": weight_passes,
-    }  # fmt: skip
-    if multiclass != "multitask" or chains > 1:
-        if not isinstance(init, Start):
-            raise ValueError(
-                "topics as init are for one chain, not for several (chains, multiclass=ovr, ovo)"
-            )
-        scheme = multiclass if chains == 1 else CHAINS
-        separate = fit_separately(
-            corpus, model, scheme, chains=chains, observers=observers, seed=seed, n_jobs=n_jobs,
-            kernel=kernel, backend=backend, sweeps=sweeps, burn_in=burn_in, thin=thin,
-            weight_update=weight_update, weight_passes=weight_passes, supervised=supervised,
-            second_step=second_step, covariates=encoder, init=init, checkpoint=checkpoint,
-            resume=resume,
-        )  # fmt: skip
-        predictor, parts = separate
-        joint = supervised == "joint" or model.loss.unsupervised
-        return Posterior(
-            predictor, parts, corpus=corpus, burn_in=first_kept, start=told["start"], joint=joint,
-            options=told,
-        )  # fmt: skip
-    identity = None
-    if checkpoint is not None:
+
+
+def _one_chain(
+    corpus, model, kernel, backend, init, sampling: Sampling, covariates, encoder, observers, place, resume
+) -> tuple[Chain, Part, str]:
+    """Run a chain; returns it, what it leaves, and how it was started."""
+    identity, step = None, sampling.second_step or SecondStep()
+    if place is not None:
+        names = ("seed", "weight_update", "weight_passes", "burn_in", "thin", "supervised")
+        told = {name: getattr(sampling, name) for name in names}
         identity = run_identity(
-            corpus, model, kernel, seed=seed, weight_update=weight_update, weight_passes=weight_passes,
-            burn_in=burn_in, thin=thin, start=init, supervised=supervised,
-            second_step=second_step or SecondStep(), covariates=covariates,
-        )  # fmt: skip
-    given = corpus
+            corpus, model, kernel, start=init, second_step=step, covariates=covariates, **told
+        )
     if encoder is not None:
         corpus = encoder.transform(corpus)
-    separate = supervised == "two_step" and not model.loss.unsupervised
-    if separate:
-        check_second_step(corpus, model, second_step or SecondStep())
+    two_step = sampling.two_step(model)
+    if two_step:
+        check_second_step(corpus, model, step)
     with ExitStack() as stack:
-        recorder, saved = None, None
-        if checkpoint is not None:
-            recorder = stack.enter_context(checkpoint.recorder(resume))
+        recorder = saved = None
+        if place is not None:
+            recorder = stack.enter_context(place.recorder(resume))
             saved = recorder.load(identity)
-        first = None if isinstance(init, Start) else init
-        sampled = without_responses(model) if separate else model
-        chain = Chain(
-            corpus,
-            sampled,
-            kernel,
-            backend=backend,
-            seed=seed,
-            init=first if saved is None or in_start(saved[1]) else saved[0]["z"],
-            weight_update=weight_update,
-            weight_passes=weight_passes,
-            choose=None if saved is None else partial(kernel_again, saved[1]),
-        )
+        chain = _chain(corpus, without_responses(model) if two_step else model, kernel, backend, init,
+                       sampling, saved)  # fmt: skip
         stack.callback(chain.close)  # worker processes, if any
-        draws = Draws(chain, proportions=separate)
+        draws = Draws(chain, proportions=two_step)
         if recorder is not None:
-            recorder.begin(identity, sweeps)
-        if saved is not None:
-            _take_up(draws, saved, sweeps, kept, observers)
-        if isinstance(init, Start) and (saved is None or in_start(saved[1])):
-            draws.start(init, recorder, saved)
-        for _ in draws.sweeps(sweeps, kept, observers):
-            if recorder is not None:
-                recorder.after(draws)
+            recorder.begin(identity, sampling.sweeps)
+        _sample(draws, init, sampling, observers, recorder, saved)
         chain.close()  # nothing that follows needs workers
         predictor = draws.predictor()
-        if separate:
+        if two_step:
             predictor = with_second_step(
-                predictor, draws.proportions(), corpus, model, second_step or SecondStep(), seed,
-                method=weight_update, passes=weight_passes,
+                predictor, draws.proportions(), corpus, model, step, sampling.seed,
+                method=sampling.weight_update, passes=sampling.weight_passes,
             )  # fmt: skip
         if encoder is not None:
             predictor = replace(predictor, encoder=encoder)
         if recorder is not None:
             recorder.finish()
-        part = Part(
-            predictor, predictor.coding, columns=slice(0, predictor.n_topics), trace=draws.trace,
-            kept=list(draws.kept), seconds=draws.seconds, n_tokens=chain.corpus.n_tokens,
-            approximations=tuple(chain.approximations),
-        )  # fmt: skip
-        return Posterior(
-            predictor, [part], chain=chain, corpus=given, burn_in=first_kept, start=draws.started,
-            joint=not separate, options=told,
-        )  # fmt: skip
+    part = Part(
+        predictor, predictor.coding, columns=slice(0, predictor.n_topics), trace=draws.trace,
+        kept=list(draws.kept), seconds=draws.seconds, n_tokens=corpus.n_tokens,
+        approximations=tuple(chain.approximations),
+    )  # fmt: skip
+    return chain, part, draws.started
+
+
+def _chain(corpus, model, kernel, backend, init, sampling: Sampling, saved) -> Chain:
+    """The chain at its first topics, or at those of a checkpoint."""
+    first = None if isinstance(init, Start) else init
+    return Chain(
+        corpus, model, kernel, backend=backend, seed=sampling.seed,
+        init=first if saved is None or in_start(saved[1]) else saved[0]["z"],
+        weight_update=sampling.weight_update, weight_passes=sampling.weight_passes,
+        choose=None if saved is None else partial(kernel_again, saved[1]),
+    )  # fmt: skip
+
+
+def _sample(draws: Draws, init, sampling: Sampling, observers, recorder, saved) -> None:
+    """Do the start and all sweeps, or those after a checkpoint."""
+    kept = kept_sweeps(sampling.sweeps, sampling.burn_in, sampling.thin)
+    if saved is not None:
+        _take_up(draws, saved, sampling.sweeps, kept, observers)
+    if isinstance(init, Start) and (saved is None or in_start(saved[1])):
+        draws.start(init, recorder, saved)
+    for _ in draws.sweeps(sampling.sweeps, kept, observers):
+        if recorder is not None:
+            recorder.after(draws)
 
 
 def _encoder(covariates, corpus: Corpus, model: Model) -> Encoder | None:

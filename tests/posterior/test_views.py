@@ -21,7 +21,7 @@ def test_a_table_is_written_as_topics_csv_is(tmp_path):
     words = [["a,b", 'say "x"'], ["é\r", "d"]]
     table = Table({"topic": range(2), **columns, "top_words": words})
     table.to_csv(tmp_path / "new.csv")
-    lines = (tmp_path / "new.csv").read_text(newline="").splitlines()
+    lines = (tmp_path / "new.csv").read_bytes().decode().splitlines()
     assert lines[:2] == ["topic,tokens,coherence,top_words", '0,3,-1.25,"a,b say ""x"""']
     assert list(csv.reader(io.StringIO(table.to_csv(), newline="")))[2] == [
         "1", "1", "0.30000000000000004", "é\r d",
