@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 #: Names of quantities that have a topic's number.
 BY_TOPIC = ("eta", "phi", "theta", "zbar", "alpha")
@@ -147,6 +146,8 @@ def align(phi, reference) -> np.ndarray:
     -------
     int64 (K,)
     """
+    from scipy.optimize import linear_sum_assignment  # here, as it takes a tenth of a second to import
+
     affinity = np.sqrt(np.asarray(reference, float)) @ np.sqrt(np.asarray(phi, float)).T
     _, order = linear_sum_assignment(-affinity)
     return order

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from plugsamp.report.texts import compact
 
@@ -17,11 +17,11 @@ LEFT, RIGHT, TOP, BOTTOM = 46, 8, 8, 20
 
 def tag(name: str, *inside, **attributes) -> Markup:
     """An element; whatever is no Markup in it is escaped. ``class_`` and ``stroke_width`` are attributes."""
-    written = Markup("").join(
-        Markup(' {}="{}"').format(key.rstrip("_").replace("_", "-"), _plain(value))
-        for key, value in attributes.items()
+    # Joined as plain text: Markup's own `format` takes five times as long.
+    written = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{escape(_plain(value))}"' for key, value in attributes.items()
     )
-    return Markup("<{0}{1}>{2}</{0}>").format(Markup(name), written, Markup("").join(inside))
+    return Markup(f"<{name}{written}>{''.join(map(escape, inside))}</{name}>")
 
 
 def _plain(value):
