@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import zlib
 
 import numpy as np
 from scipy import stats
 
+from plugsamp.testing import statistics
 from plugsamp.testing.statistics import EVENTS, autocorrelation_time, batch_means, compare_means, pooled
 
 #: A p-value below SUSPECT is looked at again. In the second look, with more draws, one below CERTAIN fails.
@@ -25,11 +27,16 @@ class TooFewDraws(AssertionError):
 class Chance:
     """Judge tests whose outcome is a p-value.
 
-    What is true fails with probability 1e-8 = SUSPECT * CERTAIN, so that some thousand tests fail by chance
-    less often than once on 10,000 machines. PLUGSAMP_TEST_SEED in the environment shifts all seeds; of a
-    range such as 101-150 each test makes its first p-value with every seed. PLUGSAMP_TEST_DRAWS multiplies
-    the draws of every test. PLUGSAMP_TEST_PVALUES names a file that first p-values are added to, a line of
-    JSON each: tools/suite_pvalues.py looks at their distribution.
+    What is true fails with probability 1e-8 = SUSPECT * CERTAIN; 1,900 such tests, the long ones too, make
+    1.9e-5. A check of the exactness kit (`sound`) fails where two independent looks find something. A look
+    compares up to 360 means by 5.5 standard errors (4e-8 each), 20 by 5 (6e-7 each) and up to six samples
+    or chains at the level 1e-4: below 1e-3 in all, or 1e-6 for two looks, and 3e-5 for 30 checks. Together
+    that is 5e-5: the suite fails by chance less often than once on 10,000 machines.
+
+    PLUGSAMP_TEST_SEED in the environment shifts all seeds; of a range such as 101-150 each test makes its
+    first p-value with every seed. PLUGSAMP_TEST_DRAWS multiplies the draws of every test.
+    PLUGSAMP_TEST_PVALUES names a file that first p-values are added to, a line of JSON each:
+    tools/suite_pvalues.py looks at their distribution.
     """
 
     def __init__(self, test: str):
@@ -42,10 +49,24 @@ class Chance:
         """Another seed for every test: what is drawn alike in two would count twice."""
         return 1_000_003 * seed + zlib.crc32(self.test.encode()) % 1_000_003
 
-    @property
-    def shift(self) -> int:
-        """For tests that judge by themselves: what to add to their seed."""
-        return self._shift(self.seeds[0])
+    def shifts(self):
+        """What to add to its seed, for a test that judges by itself: once, or for each of several seeds."""
+        return map(self._shift, self.seeds)
+
+    def sound(self, check) -> None:
+        """Run `check(seed)` of the exactness kit, which looks twice by itself; note what the first sees."""
+        log, seen = logging.getLogger(statistics.__name__), Seen(logging.INFO)
+        level = log.level
+        log.setLevel(logging.INFO)
+        log.addHandler(seen)
+        try:
+            for seed in self.shifts():
+                seen.messages.clear()
+                check(seed)
+                self._note(alarm=bool(seen.messages))
+        finally:
+            log.removeHandler(seen)
+            log.setLevel(level)
 
     def holds(self, p_value, seed: int = 0, more: int = 4) -> None:
         """Fail unless `p_value(seed, scale)` looks like that of a true hypothesis.
@@ -57,7 +78,7 @@ class Chance:
         more : int
             The scale of the second look.
         """
-        for shift in map(self._shift, self.seeds):
+        for shift in self.shifts():
             first = self._first(p_value, seed + shift, more, False)
             if first < SUSPECT:
                 second = p_value(seed + shift + 7919, more * self.draws)
@@ -65,7 +86,7 @@ class Chance:
 
     def fails(self, p_value, seed: int = 0, more: int = 4) -> None:
         """Fail unless `holds` would: the hypothesis is wrong, and is to be seen to be."""
-        for shift in map(self._shift, self.seeds):
+        for shift in self.shifts():
             first = self._first(p_value, seed + shift, more, True)
             assert first < SUSPECT, f"a mistake is not seen: p = {first:.2g}"
             if first > PLAIN:
@@ -77,11 +98,24 @@ class Chance:
             p = float(p_value(seed, self.draws))
         except TooFewDraws:  # the chain has mixed worse than usual
             p = float(p_value(seed, more * self.draws))
-        if file := os.environ.get("PLUGSAMP_TEST_PVALUES"):
-            line = json.dumps({"test": self.test, "p": p, "mutant": mutant})
-            with open(file, "a") as f:
-                f.write(line + "\n")
+        self._note(p=p, mutant=mutant)
         return p
+
+    def _note(self, **what) -> None:
+        if file := os.environ.get("PLUGSAMP_TEST_PVALUES"):
+            with open(file, "a") as f:
+                f.write(json.dumps({"test": self.test, **what}) + "\n")
+
+
+class Seen(logging.Handler):
+    """Keep messages of a logger."""
+
+    def __init__(self, level):
+        super().__init__(level)
+        self.messages = []
+
+    def emit(self, record):
+        self.messages.append(record.getMessage())
 
 
 def smallest(p_values) -> float:

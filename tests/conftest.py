@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 import sys
 import time
@@ -38,10 +39,17 @@ def pytest_configure():
         )
 
 
-def pytest_collection_modifyitems(items):
+def pytest_addoption(parser):
+    parser.addoption("--shuffle", type=int, metavar="SEED", help="run tests in a random order")
+
+
+def pytest_collection_modifyitems(config, items):
     for item in items:
         if "chance" in getattr(item, "fixturenames", ()):
             item.add_marker("statistical")
+    seed = config.getoption("--shuffle", None)
+    if seed is not None:
+        random.Random(seed).shuffle(items)
 
 
 def pytest_report_header():

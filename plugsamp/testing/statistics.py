@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import stats
+
+log = logging.getLogger(__name__)
 
 #: A p-value below this is looked at again; in a second look, with more draws, it is a failure.
 SUSPECT, CERTAIN = 1e-3, 1e-5
@@ -193,11 +196,13 @@ def confirmed(check, seed: int) -> None:
     Raises
     ------
     CheckFailed
-        What the first run found, where the second finds something, too.
+        What the first run found, where the second finds something, too. What only the first finds is
+        logged, at level INFO.
     """
     try:
         check(seed)
     except CheckFailed as first:
+        log.info("looked at again with another seed: %s", first)
         try:
             check(seed + 7919)
         except CheckFailed:
