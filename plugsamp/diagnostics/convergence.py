@@ -36,7 +36,7 @@ class Mixing:
     inefficiency : float
         L/ESS: draws that are worth one independent one (Magnusson et al. 2018, section 4).
     r_hat : float
-        Rank-normalised split R-hat.
+        Rank-normalised split R-hat; of one chain that of its two halves.
     """
 
     mean: float
@@ -96,7 +96,10 @@ def mixing(draws) -> Mixing:
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # of a chain that is constant beside others
         ess = float(statistics.ess(draws, chain_axis=0, draw_axis=1))
-        r_hat = float(statistics.rhat(draws, chain_axis=0, draw_axis=1))
+        compared = draws
+        if len(draws) == 1:  # of which ArviZ has none
+            compared = np.stack([draws[0, :half], draws[0, -half:]])
+        r_hat = float(statistics.rhat(compared, chain_axis=0, draw_axis=1))
     return Mixing(mean, sd, ess, draws.size / ess, r_hat)
 
 

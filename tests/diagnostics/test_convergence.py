@@ -35,6 +35,10 @@ def test_chains_that_disagree_are_seen():
 
 def test_one_chain_and_constants():
     assert convergence.mixing(autoregressive(1, 500, 0.0)[0]).ess > 300
+    one = autoregressive(1, 501, 0.0)
+    halves = convergence.mixing(np.stack([one[0, :250], one[0, -250:]]))
+    assert convergence.mixing(one).r_hat == halves.r_hat < 1.05 and convergence.mixing(one).constant is None
+    assert convergence.mixing(np.arange(50.0)).r_hat > 2
     found = convergence.mixing(np.full((2, 10), 3.0))
     assert np.isnan([found.ess, found.inefficiency, found.r_hat]).all()
     assert found.constant == "constant"
