@@ -59,8 +59,8 @@ def _topics(posterior, ax, words: int = 6, by: str = "relevance", part=None):
 
 def _words(posterior, ax, topic=0, words: int = 15, by: str = "relevance", part=None):
     one, k = posterior._part_of(topic, part)
-    phi, shares = one.predictor.phi, one.shares
-    marginal = tabulate.word_marginal(phi, shares)
+    phi = one.predictor.phi
+    marginal = tabulate.word_marginal(phi, (posterior.stats(one) or {}).get("tokens"))
     best = tabulate.top_words(phi, words, by, marginal)[k]
     names = [one.predictor.vocabulary[w] for w in best]
     return plots.plot_words(phi[k, best], names, marginal[best], posterior.called(one, k), ax)

@@ -86,14 +86,6 @@ class Part:
             return eta[:, 1:] - eta[:, :1]
         return eta
 
-    @property
-    def shares(self) -> np.ndarray | None:
-        """Each topic's share of the tokens, float64 (K,); None where that is not known."""
-        if self.stats is None or "tokens" not in self.stats:
-            return None
-        tokens = np.asarray(self.stats["tokens"], dtype=float)
-        return tokens / max(tokens.sum(), 1.0)
-
 
 def model_parts(predictor: Predictor | Ensemble) -> list[Part]:
     """The parts of a model, without traces."""
