@@ -75,3 +75,42 @@ def test_proportions_are_those_of_long_chains():
     found = model.predict(corpus).zbar
     long = model.with_options(passes=500, burn_in=100, restarts=32, seed=1).predict(corpus).zbar
     assert 0.5 * np.abs(found - long).sum(axis=1).mean() < 0.02
+
+
+def simulated(model, words, rng, n_chains=100, passes=50, burn_in=20):
+    """Proportions and P(b) of a document by plain Gibbs sampling in numpy, without the package's code."""
+    phi, alpha = model.phi.astype(float), model.alpha
+    chains, n_topics = np.arange(n_chains), len(alpha)
+    z = rng.integers(0, n_topics, (len(words), n_chains))
+    counts = (z[:, :, None] == np.arange(n_topics)).sum(axis=0).astype(float)
+    zbar, p = np.zeros(n_topics), 0.0
+    for step in range(passes):
+        for i, word in enumerate(words):
+            counts[chains, z[i]] -= 1
+            running = np.cumsum(phi[:, word] * (counts + alpha), axis=1)
+            z[i] = (running < rng.random((n_chains, 1)) * running[:, -1:]).sum(axis=1)
+            counts[chains, z[i]] += 1
+        if step >= burn_in:
+            share = counts / len(words)
+            zbar += share.mean(axis=0)
+            p += expit(share @ model.eta[0, 0]).mean()
+    return zbar / (passes - burn_in), p / (passes - burn_in)
+
+
+@pytest.mark.parametrize("alpha, concentration", [(0.1, 0.1), (0.5, 0.4)])
+def test_probabilities_of_longer_documents_are_those_of_simulation(alpha, concentration):
+    rng = np.random.default_rng(2)
+    n_topics, n_words = 6, 60
+    phi = rng.dirichlet(np.full(n_words, concentration), n_topics)
+    model = binary(phi, np.full(n_topics, alpha), rng.normal(0, 6, n_topics))
+    documents = []
+    for length in (20, 20, 50, 50, 100, 200):
+        word = rng.dirichlet(model.alpha) @ phi
+        documents.append(rng.choice(n_words, length, p=word / word.sum()))
+    counts = np.array([np.bincount(words, minlength=n_words) for words in documents])
+    found = model.predict(Corpus.from_counts(counts, vocabulary=model.vocabulary))
+    exact = [simulated(model, words, rng) for words in documents]
+    distance = 0.5 * np.abs(found.zbar - [zbar for zbar, _ in exact]).sum(axis=1)
+    assert distance.mean() < 0.02 and distance.max() < 0.05
+    off = np.abs(found.probabilities[:, 1] - [p for _, p in exact])
+    assert off.mean() < 0.02 and off.max() < 0.06
