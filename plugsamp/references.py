@@ -29,6 +29,11 @@ BIBTEX = r"""
   author = {Zhu, Jun and Zheng, Xun and Zhang, Bo},
   booktitle = {Association for Computational Linguistics (ACL)}, year = {2013}
 }
+@inproceedings{linderman2015,
+  title = {Dependent Multinomial Models Made Easy: Stick-Breaking with the {P{\'o}lya-Gamma} Augmentation},
+  author = {Linderman, Scott W. and Johnson, Matthew J. and Adams, Ryan P.},
+  booktitle = {Advances in Neural Information Processing Systems}, volume = {28}, year = {2015}
+}
 @article{magnusson2020,
   title = {{DOLDA}: A Regularized Supervised Topic Model for High-Dimensional Multi-Class Regression},
   author = {Magnusson, M{\aa}ns and Jonsson, Leif and Villani, Mattias},

@@ -23,8 +23,8 @@ def _has_probabilities(self) -> bool:
     loss = resolve("losses", self.loss)
     if type(loss).probabilities is Loss.probabilities:
         raise AttributeError(
-            f'{loss!r} gives no probabilities: its scores are decision_function\'s; loss="logistic" and '
-            'loss="probit" give some'
+            f'{loss!r} gives no probabilities: its scores are decision_function\'s; loss="logistic", '
+            '"multinomial" and "probit" give some'
         )
     if isinstance(self.multiclass, str) and self.multiclass == "ovo":
         raise AttributeError(
@@ -46,7 +46,7 @@ class SupervisedTopicClassifier(ClassifierMixin, TopicEstimator):
     n_topics : int
         K.
     loss : str or Loss
-        "hinge" (max-margin, MedLDA), "logistic" or "probit".
+        "hinge" (max-margin, MedLDA), "logistic", "probit" or "multinomial".
     weights : str or WeightPrior
         The prior of the classes' weights on topics: "normal" or "horseshoe".
     alpha, beta : float or array

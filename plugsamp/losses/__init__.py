@@ -11,6 +11,7 @@ __getattr__, __dir__, __all__ = attach(
         "Hinge": "plugsamp.losses.hinge",
         "Logistic": "plugsamp.losses.logistic",
         "Loss": "plugsamp.losses.base",
+        "Multinomial": "plugsamp.losses.multinomial",
         "NoLoss": "plugsamp.losses.none",
         "Probit": "plugsamp.losses.probit",
     },

@@ -26,6 +26,9 @@ class Coding(Brief):
     classes : ndarray of object
         The user's labels, sorted: two for a binary task (one output, the later one positive), one an
         output otherwise; for real responses and counts the names of the outputs.
+    order : tuple of int, or None
+        Of classes that come one after the other (`plugsamp.losses.Multinomial`): their places in `classes`,
+        first to last. Each has an output but the last, and `y` is NaN after a document's class.
     center, scale : ndarray (C,) of float64, or None
         Of standardised real responses: y is (response - center) / scale.
     """
@@ -35,6 +38,7 @@ class Coding(Brief):
     classes: np.ndarray
     center: np.ndarray | None = None
     scale: np.ndarray | None = None
+    order: tuple[int, ...] | None = None
 
     @classmethod
     def empty(cls) -> Coding:
@@ -47,7 +51,26 @@ class Coding(Brief):
     @property
     def output_names(self) -> list[str]:
         """The class (or response) that a positive f of each output speaks for."""
+        if self.order is not None:
+            return [str(self.classes[c]) for c in self.order[:-1]]
         return [str(c) for c in (self.classes[1:] if self.task == "binary" else self.classes)]
+
+    @property
+    def one_model(self) -> bool:
+        """Whether one likelihood can give the class probabilities: not three binary models or more."""
+        return self.task != "multiclass" or len(self.classes) == 2 or self.order is not None
+
+    def members(self) -> np.ndarray:
+        """Return which documents have each class or label, bool (D, classes)."""
+        positive, observed = self.y > 0, ~np.isnan(self.y)
+        if self.task == "binary":  # the side below zero is a class of its own
+            return np.hstack([observed & ~positive, positive])
+        if self.order is None:
+            return positive
+        found = np.empty((len(self.y), len(self.classes)), dtype=bool)
+        last = observed.any(axis=1) & ~positive.any(axis=1)
+        found[:, list(self.order)] = np.column_stack([positive, last])
+        return found
 
     def standardised(self) -> Coding:
         """Real responses with mean 0 and variance 1 in each output (a constant one is only centred)."""

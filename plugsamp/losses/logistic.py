@@ -28,7 +28,9 @@ class Logistic(Loss):
     Notes
     -----
     With cost 1 and no weights a real likelihood: a label's probability is 1/(1 + exp(-f)). Of several
-    classes each is that of its own binary model, P(class) = 1/(1 + exp(-f_c)), divided by their sum.
+    classes each is that of its own binary model, P(class) = 1/(1 + exp(-f_c)), divided by their sum. These
+    have the right shares where the words say nothing, and are too cautious where they say much, so they
+    are not `calibrated` (`plugsamp.losses.Multinomial` is).
     With another cost the same formulas give scores of a pseudo-posterior: in the right order, and not
     calibrated (`calibrated` is False), as are those of a model with weights of documents or classes.
     """
@@ -46,6 +48,9 @@ class Logistic(Loss):
     def calibrated(self) -> bool:
         """Whether the probabilities are those of a likelihood: where the cost is 1."""
         return self.cost == 1.0
+
+    def calibrated_for(self, coding: Coding) -> bool:
+        return self.calibrated and coding.one_model
 
     def code(self, responses, names=None) -> Coding:
         return code_classes(responses, names)

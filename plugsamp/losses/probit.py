@@ -34,6 +34,9 @@ class Probit(Loss):
     class alone. They are too extreme, and `calibrated` is False: shares of .9 and .1 become .99 and .01. A
     table of 0/1 is taken as well: each label is a probit of its own, with probability Phi(f_c).
 
+    Divided by their sum, the probabilities of three classes or more have the right shares where the words say
+    nothing, and are too cautious where they say much, so they are not `calibrated` either.
+
     Weights are refused: a probit to a power is no scale mixture of this kind.
     """
 
@@ -57,7 +60,7 @@ class Probit(Loss):
         return code_classes(responses, names, one_each=True)
 
     def calibrated_for(self, coding: Coding) -> bool:
-        return self.probabilities_by == "sum" or coding.task == "multilabel"
+        return coding.task == "multilabel" or (self.probabilities_by == "sum" and coding.one_model)
 
     def augment(self, f, y, rng, weight=None):
         return y * positive_normal(y * f, rng), np.ones(f.shape)

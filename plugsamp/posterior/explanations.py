@@ -104,6 +104,9 @@ def _outputs(coding, documents, prediction, d: int) -> tuple[list[int], str]:
     if coding.task in ("real", "count"):
         return list(range(min(OUTPUTS, len(f)))), cut(min(OUTPUTS, len(f)), len(f), "responses")
     truth = documents.responses
+    if coding.order is not None:  # the outputs that have decided: up to that of the class
+        place = [coding.classes[c] for c in coding.order].index(prediction.labels[d])
+        return list(range(min(place + 1, len(f))))[-2:], ""
     if coding.task == "multiclass":
         label = prediction.labels[d]
         first = [c for c, name in enumerate(coding.classes) if name == label]

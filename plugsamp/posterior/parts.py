@@ -136,7 +136,8 @@ def calibrated(predictor: Predictor | Ensemble) -> bool | None:
         alone = [calibrated(member) for member in predictor.members]
         if predictor.scheme == "ovo" or any(found is None for found in alone):
             return None
-        return all(alone)
+        one_model = predictor.scheme == CHAINS or predictor.coding.one_model
+        return one_model and all(alone)
     if predictor.coding.task == "none":
         return None
     n_covariates = len(predictor.covariate_names)

@@ -24,7 +24,7 @@ def heading(posterior) -> list[str]:
         first.append("no responses")
     else:
         first.append(f"loss {predictor.loss!r}")
-        n = len(coding.output_names)
+        n = len(coding.classes)
         what = {"binary": "2 classes", "multiclass": f"{n} classes", "multilabel": f"{n} labels"}
         first.append(what.get(coding.task, f"{n} response{'s' * (n > 1)}"))
     if posterior.corpus is not None:

@@ -187,6 +187,7 @@ class Ensemble(Brief):
             calibrated=self._calibrated(parts, probabilities),
             coding=self.coding,
             predictive=None,
+            likelihood=probabilities is not None and all(part.likelihood for part in parts),
         )
 
     def predict_iter(self, documents, *, batch: int | None = None, n_jobs: int | None = None):
@@ -206,8 +207,10 @@ class Ensemble(Brief):
             yield member, made[key]
 
     def _calibrated(self, parts, probabilities) -> bool | None:
-        """Whether each class's or label's own model is calibrated."""
-        return None if probabilities is None else all(part.calibrated for part in parts)
+        """Whether each class's or label's own model is calibrated, of two classes or of labels."""
+        if probabilities is None:
+            return None
+        return self.coding.one_model and all(part.calibrated for part in parts)
 
     def _normalised(self, parts) -> np.ndarray | None:
         """P(positive) of every member, brought to sum 1 where a document has one class."""
@@ -255,4 +258,5 @@ def _joined(parts: list[Prediction]) -> Prediction:
     return replace(
         first, **side_by_side, f=f, labels=decisions(predictive, f, probabilities),
         probabilities=probabilities, calibrated=predictive.calibrated, predictive=predictive,
+        likelihood=probabilities is not None and predictive.likelihood,
     )  # fmt: skip

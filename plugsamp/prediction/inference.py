@@ -180,6 +180,8 @@ class Predictor(Brief):
         extra |= {"center": self.coding.center, "scale": self.coding.scale}
         if self.source != "posterior":
             h.update(self.source.encode())
+        if self.coding.order is not None:
+            h.update(f"order {self.coding.order}".encode())
         for name, array in extra.items():
             if array is not None:
                 h.update(f"{name} {array.shape}".encode())
@@ -268,6 +270,7 @@ class Predictor(Brief):
             ids=tokens.ids,
             coding=self.coding,
             predictive=predictive if responses else None,
+            likelihood=probabilities is not None and predictive.likelihood,
         )
 
     def _covariates(self, corpus):

@@ -102,7 +102,7 @@ def _classes(prediction, responses) -> dict:
     unseen = sorted({repr(label) for label in true if label not in index})
     if unseen:
         told = f"labels that the model was not fitted with count as wrong: {listed(unseen, 5)}"
-        if prediction.calibrated and prediction.probabilities is not None:
+        if (prediction.calibrated or prediction.likelihood) and prediction.probabilities is not None:
             told += f"; log_loss is of the other {sum(label in index for label in true)} documents"
         if absent := looks_missing(label for label in true if label not in index):
             told += (
@@ -119,7 +119,7 @@ def _classes(prediction, responses) -> dict:
         float(sk.f1_score(t, p, average="macro", zero_division=0.0)),
     )
     scores = dict(zip(names, found, strict=True))
-    if prediction.calibrated and prediction.probabilities is not None:
+    if (prediction.calibrated or prediction.likelihood) and prediction.probabilities is not None:
         n_classes = len(prediction.coding.classes)
         known = np.array(t) < n_classes
         p = prediction.probabilities[~missing][known]

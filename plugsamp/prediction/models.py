@@ -17,7 +17,7 @@ from plugsamp.files.storage import StorageError, read_folder, write_folder
 from plugsamp.files.stored_labels import decode_labels, encode_labels
 from plugsamp.losses.coding import Coding
 from plugsamp.prediction import topic_table
-from plugsamp.prediction.ensembles import Ensemble
+from plugsamp.prediction.ensembles import CHAINS, Ensemble
 from plugsamp.prediction.inference import Predictor
 
 log = logging.getLogger(__name__)
@@ -97,6 +97,8 @@ def _predictor_data(predictor: Predictor) -> tuple[dict, dict]:
         "loss": plugin_record("losses", predictor.loss),
         "digest": predictor.digest,
     }
+    if coding.order is not None:
+        content["order"] = list(coding.order)
     if predictor.encoder is not None:
         parts, content["encoder"] = predictor.encoder.data()
         arrays |= {f"encoder_{name}": values for name, values in parts.items()}
@@ -164,6 +166,8 @@ def _ensemble_of(arrays: dict, content: dict, path) -> Ensemble:
         members.append(_predictor_of(own, {**member, "vocabulary": content["vocabulary"]}, path))
     classes = decode_labels(content["classes"])
     coding = Coding(np.empty((0, len(classes))), content["task"], classes)
+    if content["scheme"] == CHAINS and members:
+        coding = members[0].coding
     return Ensemble(tuple(members), tuple(content["names"]), content["scheme"], coding)
 
 
@@ -173,17 +177,27 @@ def _predictor_of(arrays: dict, content: dict, path) -> Predictor:
     if task not in TASKS:
         raise StorageError(f"{path} is damaged: its task is {task!r}, not one of {', '.join(TASKS)}")
     n_outputs = arrays["eta"].shape[1]
-    n_classes = {"none": 0, "binary": 2}.get(task, n_outputs)
+    order = content.get("order")
+    n_classes = {"none": 0, "binary": 2}.get(task, n_outputs + (order is not None))
     if len(classes) != n_classes or (task == "binary" and n_outputs != 1):
         which = f"{len(classes)} classes for {n_outputs} outputs of {task} responses"
         raise StorageError(f"{path} is damaged: {which}")
+    if order is not None and (task != "multiclass" or sorted(order) != list(range(len(classes)))):
+        raise StorageError(f"{path} is damaged: {order!r} is no order of {len(classes)} classes")
     require_memory(topic_table.size(arrays), path, sum(array.nbytes for array in arrays.values()))
     return Predictor(
         phi=topic_table.unpacked(arrays),
         eta=arrays["eta"],
         alpha=arrays["alpha"],
         loss=_plugin_of("losses", content["loss"], path),
-        coding=Coding(np.empty((0, n_outputs)), task, classes, arrays.get("center"), arrays.get("scale")),
+        coding=Coding(
+            np.empty((0, n_outputs)),
+            task,
+            classes,
+            arrays.get("center"),
+            arrays.get("scale"),
+            None if order is None else tuple(order),
+        ),
         parameters={
             name.removeprefix("parameter_"): array
             for name, array in arrays.items()

@@ -97,7 +97,7 @@ class Mixture:
     def calibrated(self) -> bool | None:
         """Whether probabilities or intervals can be relied on; None where there are neither.
 
-        They can where they are those of a likelihood, or of a likelihood a class divided by their sum.
+        They can where they are those of one likelihood of all classes.
         """
         if not self.known:
             return None
@@ -108,7 +108,12 @@ class Mixture:
             found = self._probabilities_at(example)
         if found is None:
             return None
-        return self.source == "posterior" and bool(self.loss.calibrated_for(self.coding))
+        return self.likelihood and bool(self.loss.calibrated_for(self.coding))
+
+    @property
+    def likelihood(self) -> bool:
+        """Whether the loss is a likelihood and the draws are those of its posterior."""
+        return self.source == "posterior" and bool(self.loss.calibrated)
 
     def _probabilities_at(self, f):
         return self.example().probabilities(f, self.coding)

@@ -38,6 +38,9 @@ class Prediction:
         Task and classes.
     predictive : Predictive, or None
         The distribution behind the labels.
+    likelihood : bool
+        Whether the probabilities are made of those of likelihoods, so that they have a log loss: True for a
+        likelihood a class, whose sum they are divided by, where `calibrated` is False.
     """
 
     zbar: np.ndarray
@@ -51,6 +54,7 @@ class Prediction:
     ids: tuple[str, ...]
     coding: Coding
     predictive: Predictive | None = None
+    likelihood: bool = False
 
     def to_frame(self, topics: bool = True):
         """Return the predictions as a pandas.DataFrame, a row each document in their order.

@@ -46,9 +46,7 @@ def response_weights(document_weights, class_weight, coding: Coding) -> np.ndarr
 def _of_classes(class_weight, coding: Coding) -> np.ndarray:
     if coding.task not in ("binary", "multiclass", "multilabel"):
         raise ValueError(f"class weights need classes, and the responses are {coding.task}")
-    positive, observed = coding.y > 0, ~np.isnan(coding.y)
-    if coding.task == "binary":  # the side below zero is a class of its own
-        positive = np.hstack([observed & ~positive, positive])
+    positive, observed = coding.members(), ~np.isnan(coding.y)
     if isinstance(class_weight, str):
         if class_weight != "balanced":
             raise ValueError(f'class_weight must be a mapping, "balanced" or None, not {class_weight!r}')

@@ -40,6 +40,8 @@ def _wrongness(table: Table, coding) -> np.ndarray:
         place = {str(c): i for i, c in enumerate(coding.classes)}
         if scores.shape[1] == 1:
             scores = np.hstack([-scores, scores])
+        elif coding.order is not None:  # outputs are no scores of classes
+            scores = np.array([table.numbers(f"probability_{c}") for c in coding.classes]).T
         gaps = np.zeros(n)
         for d, (t, p) in enumerate(zip(true, predicted, strict=True)):
             if t not in ("", p):

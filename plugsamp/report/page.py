@@ -131,7 +131,7 @@ def _rendered(run, predictor, train, test, train_prediction, documents, named) -
     context["chains"] = chains.chains_of(run)
     context |= {"data": _data(names.Naming(run.metrics.get("corpus_digest", ""), (), {}), {}), "names": {}}
     context |= dict.fromkeys(
-        ("models", "weights", "outcome", "coding", "calibrated", "separate", "loss", "source")
+        ("models", "weights", "outcome", "coding", "calibrated", "likelihood", "separate", "loss", "source")
     )
     context |= {"explanations": [], "asked": bool(documents), "part": "test", "n_draws": 0, "new": False}
     if predictor is not None:
@@ -167,6 +167,7 @@ def _of_model(run, predictor, train, test, train_prediction, documents, named) -
         "outcome": None if scored is None or coding.task == "none" else outcome.outcome_of(scored, coding),
         "coding": coding,
         "calibrated": calibrated(predictor),
+        "likelihood": members[0].predictor.source == "posterior" and members[0].predictor.loss.calibrated,
         "separate": predictor.scheme if isinstance(predictor, Ensemble) else None,
         "loss": texts.shown(repr(members[0].predictor.loss), 120),
         "explanations": explained,

@@ -241,6 +241,8 @@ def responses_for(loss: Loss, labels, reals) -> np.ndarray:
         cycled = np.resize(np.array(own, dtype=object), labels.shape)
         cycled[is_missing(labels)] = None
         candidates.insert(0, cycled)
+    if labels.ndim == 2:  # of a loss for one response a document
+        candidates += [candidate[:, 0] for candidate in candidates]
     for candidate in candidates:
         try:
             loss.code(candidate, None)

@@ -97,9 +97,9 @@ def test_a_saved_ensemble_predicts_to_the_bit(scheme, tmp_path):
     assert ours.f.shape == (37, 3)
     if scheme == "ovr":
         assert np.allclose(ours.probabilities.sum(axis=1), 1.0)
-        # what is decided is what is most probable; each class's own model is calibrated
+        # what is decided is what is most probable; each class's own model is a likelihood
         assert ours.labels.tolist() == (10 * (1 + np.argmax(ours.probabilities, axis=1))).tolist()
-        assert ours.calibrated is True
+        assert ours.likelihood and ours.calibrated is False
     else:
         assert ours.calibrated is None
 
@@ -140,8 +140,9 @@ def test_several_chains_are_the_mixture_of_all_their_draws(loss):
     chains = ps.fit(train, model, sweeps=8, chains=2, seed=2).predictor
     found, parts = chains.predict(train), [member.predict(train) for member in chains.members]
     np.testing.assert_array_equal(found.f, np.mean([part.f for part in parts], axis=0))
-    assert found.calibrated is True
+    assert found.calibrated is (loss != "logistic")
     if loss == "logistic":
+        assert found.likelihood
         own = np.mean([_own_probabilities(part) for part in parts], axis=0)
         np.testing.assert_allclose(found.probabilities, own / own.sum(axis=1, keepdims=True))
         return

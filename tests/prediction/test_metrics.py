@@ -22,6 +22,7 @@ def prediction(labels, task, classes, probabilities=None, calibrated=None):
         coding=Coding(np.empty((0, 1)), task, named),
         probabilities=probabilities,
         calibrated=calibrated,
+        likelihood=False,
     )
 
 

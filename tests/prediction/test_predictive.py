@@ -171,12 +171,12 @@ def test_what_has_no_interval_says_why():
         predictor().predict(corpus).interval(90)
 
 
-@pytest.mark.parametrize("cost, calibrated", [(1.0, True), (256.0, False)])
-def test_probabilities_decide_and_say_what_they_are(cost, calibrated):
+@pytest.mark.parametrize("cost, likelihood", [(1.0, True), (256.0, False)])
+def test_probabilities_decide_and_say_what_they_are(cost, likelihood):
     coding = Coding(np.empty((0, 3)), "multiclass", named("x", "y", "z"))
     model = predictor(Logistic(cost), coding=coding)
     found = model.predict(documents())
-    assert found.calibrated is calibrated
+    assert found.likelihood is likelihood and found.calibrated is False  # three binary models
     own = np.mean([expit(f) for _, f in components(found)], axis=0)
     expected = own / own.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(found.probabilities, expected, rtol=1e-8)
