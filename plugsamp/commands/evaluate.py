@@ -10,6 +10,7 @@ from pathlib import Path
 from omegaconf import DictConfig
 
 from plugsamp.brief import clipped, one_line
+from plugsamp.checks import n_jobs_of
 from plugsamp.commands import saved
 from plugsamp.commands.command import Command
 from plugsamp.commands.settings import settings_of
@@ -19,6 +20,7 @@ from plugsamp.files.whole import complete, write_json
 from plugsamp.fitting.runfolder import write_table
 from plugsamp.prediction.by_output import ByOutput, by_output
 from plugsamp.prediction.evaluation import evaluate
+from plugsamp.system import cores
 
 log = logging.getLogger(__name__)
 
@@ -39,6 +41,7 @@ class Settings:
     bom: bool
     overwrite: bool
     seed: int | None
+    n_jobs: int
     predict: dict
     data_dir: str
 
@@ -48,7 +51,8 @@ def task(config: DictConfig) -> float | None:
 
     settings = settings_of(Settings, config)
     passes = saved.Passes.of(settings.predict)
-    with contextlib.chdir(HydraConfig.get().runtime.cwd), warnings_to(log):
+    threads = cores.threads(n_jobs_of(settings.n_jobs))
+    with contextlib.chdir(HydraConfig.get().runtime.cwd), warnings_to(log), threads:
         files = {} if settings.out is None else _files(settings.out, settings.overwrite)
         predictor = saved.load(settings.model, passes, settings.seed)
         parts = saved.documents(config, predictor, settings.part, True, HydraConfig.get().overrides.task)

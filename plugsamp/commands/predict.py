@@ -31,6 +31,7 @@ from plugsamp.prediction.evaluation import Evaluation
 from plugsamp.prediction.matching import warn_of_strangers
 from plugsamp.prediction.stream import corpora, predicted
 from plugsamp.readers.files import STANDARD_INPUT
+from plugsamp.system import cores
 
 log = logging.getLogger(__name__)
 
@@ -59,7 +60,8 @@ def task(config: DictConfig) -> None:
     settings = settings_of(Settings, config)
     passes = saved.Passes.of(settings.predict)
     batch, n_jobs = whole("batch", settings.batch, 1), n_jobs_of(settings.n_jobs)
-    with contextlib.chdir(HydraConfig.get().runtime.cwd), warnings_to(log), _once():
+    threads = cores.threads(n_jobs)
+    with contextlib.chdir(HydraConfig.get().runtime.cwd), warnings_to(log), _once(), threads:
         out = None if settings.out == "-" else target("out", settings.out, settings.overwrite)
         predictor = saved.load(settings.model, passes, settings.seed)
         given = HydraConfig.get().overrides.task

@@ -32,6 +32,7 @@ from plugsamp.fitting.fit import fit
 from plugsamp.kernels.auto import Auto
 from plugsamp.model import Model
 from plugsamp.prediction.ensembles import SCHEMES
+from plugsamp.system import cores
 
 #: Parameters that are one of some words, where an estimator has them.
 CHOICES = {"counts": ("strict", "ceil"), "multiclass": SCHEMES}
@@ -263,7 +264,8 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     def _predicted(self, X):
         check_is_fitted(self, "predictor_")
-        return self.predictor_.predict(self._corpus(X, reset=False))
+        with cores.threads(self._where()[1]):
+            return self.predictor_.predict(self._corpus(X, reset=False))
 
     def transform(self, X) -> np.ndarray:
         """The topic proportions of documents.

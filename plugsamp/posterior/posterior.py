@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from plugsamp.checks import n_jobs_of
 from plugsamp.corpus import Corpus
 from plugsamp.errors import InputError
 from plugsamp.posterior import tabulate
@@ -14,6 +15,7 @@ from plugsamp.posterior.base import Parts
 from plugsamp.posterior.tables import Table
 from plugsamp.prediction.results import Prediction
 from plugsamp.readers.frame import corpus_of_texts
+from plugsamp.system import cores
 
 #: Words of a topic in a table, characters of a line.
 WORDS, WIDTH = 10, 100
@@ -163,7 +165,7 @@ class Posterior(Parts):
             corpus = encoder.transform(corpus)
         return corpus.with_vocabulary(self.vocabulary)
 
-    def predict(self, corpus: Corpus | None = None) -> Prediction:
+    def predict(self, corpus: Corpus | None = None, *, n_jobs: int | None = None) -> Prediction:
         """Predict documents, by default the training documents; see `Predictor.predict`.
 
         Parameters
@@ -171,13 +173,16 @@ class Posterior(Parts):
         corpus : Corpus or sequence of str, optional
             Texts are divided into words as `Corpus.from_frame` does by default. If the training texts were
             read with other options, read the new ones with the same.
+        n_jobs : int, optional
+            Threads that predict, as joblib counts. No number depends on it.
 
         The predictions of the last two corpora are kept.
         """
         corpus = self._documents(corpus)
         found = self._predicted.get(id(corpus))
         if found is None or found[0] is not corpus:
-            found = (corpus, self.predictor.predict(corpus))
+            with cores.threads(n_jobs_of(n_jobs)):
+                found = (corpus, self.predictor.predict(corpus))
             while len(self._predicted) > 1:
                 self._predicted.pop(next(iter(self._predicted)))
             self._predicted[id(corpus)] = found

@@ -220,8 +220,10 @@ def stream_lines(path, encoding: str | None = None, returns: bool = False) -> It
         yield from _lines_of(read_text(path, encoding, returns))
         return
     lines_before = bytes_before = 0
-    for block in cores.ahead(_blocks_of_lines(path)):
-        if not bytes_before and str(path) != STANDARD_INPUT and contents.described(block, Path(path).name):
+    blocks = _blocks_of_lines(path)
+    from_file = str(path) != STANDARD_INPUT  # a thread could wait for standard input for ever
+    for block in cores.ahead(blocks) if from_file else blocks:
+        if not bytes_before and from_file and contents.described(block, Path(path).name):
             read_text(path, encoding)  # says what it is, for which some formats need their end
         try:
             text = decode(block, path, encoding, returns, before=bytes_before)

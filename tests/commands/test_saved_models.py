@@ -107,7 +107,10 @@ def test_evaluation(fitted, capsys):
     assert list(found) == ["test"] and found["test"]["accuracy"] == metrics["test"]["accuracy"]
     assert "accuracy" in capsys.readouterr().out
     assert predict("corpus.path=docs.jsonl", "part=all", command="evaluate") == 0
-    assert capsys.readouterr().out.count("accuracy") == 2
+    said = capsys.readouterr().out
+    assert said.count("accuracy") == 2
+    assert predict("corpus.path=docs.jsonl", "part=all", "n_jobs=2", command="evaluate") == 0
+    assert capsys.readouterr().out == said
 
 
 def test_evaluation_class_by_class(fitted, capsys):
