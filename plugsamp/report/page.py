@@ -20,10 +20,10 @@ from plugsamp.errors import InputError
 from plugsamp.files.whole import json_text, write_text
 from plugsamp.fitting.runfolder import prediction_rows
 from plugsamp.posterior import explanations, names
-from plugsamp.posterior.parts import alone, calibrated, model_parts, naming
+from plugsamp.posterior.parts import alone, calibrated, naming
+from plugsamp.posterior.posterior import Posterior
 from plugsamp.posterior.rankings import DEFAULT, RANKINGS
 from plugsamp.posterior.record import record
-from plugsamp.prediction.ensembles import CHAINS, Ensemble
 from plugsamp.prediction.evaluation import Evaluation
 from plugsamp.prediction.models import load_model
 from plugsamp.report import chains, explain, folder, outcome, texts, topics, weights
@@ -91,7 +91,7 @@ def write(posterior, out, train, test, documents) -> Path | Page:
     run = folder.Run("posterior", json.loads(json_text(metrics)), config, trace=trace, predictions=scored,
                      topics=_topics_table(posterior))  # fmt: skip
     predicted = None if trained is None else trained.prediction
-    made = Page(_rendered(run, posterior.predictor, train, test, predicted, documents, posterior.names))
+    made = Page(_rendered(run, posterior, train, test, predicted, documents))
     if out is None:
         return made
     write_text(Path(out), made)
@@ -118,11 +118,14 @@ def text(path: Path, metrics, predictor, train, test, train_prediction, document
     run = folder.read(path, metrics)
     if predictor is None and (path / "model").is_dir():
         predictor = load_model(path / "model")
-    named = {} if predictor is None else _names(path, names_file, naming(predictor))
-    return _rendered(run, predictor, train, test, train_prediction, documents, named)
+    posterior = None
+    if predictor is not None:
+        named = _names(path, names_file, naming(predictor))
+        posterior = Posterior(predictor, names=named, source=str(path))
+    return _rendered(run, posterior, train, test, train_prediction, documents)
 
 
-def _rendered(run, predictor, train, test, train_prediction, documents, named) -> str:
+def _rendered(run, posterior, train, test, train_prediction, documents) -> str:
     context = {"run": run, "title": _title(run), "command": _command(run), "measures": _measures(run.metrics)}
     context["references"] = [
         texts.shown(references.as_text(e), 400)
@@ -134,21 +137,18 @@ def _rendered(run, predictor, train, test, train_prediction, documents, named) -
         ("models", "weights", "outcome", "coding", "calibrated", "likelihood", "separate", "loss", "source")
     )
     context |= {"explanations": [], "asked": bool(documents), "part": "test", "n_draws": 0, "new": False}
-    if predictor is not None:
-        context |= _of_model(run, predictor, train, test, train_prediction, documents, named)
+    if posterior is not None:
+        context |= _of_model(run, posterior, train, test, train_prediction, documents)
     return _environment().get_template("report.html").render(context)
 
 
-def _of_model(run, predictor, train, test, train_prediction, documents, named) -> dict:
-    n_chains, topics_of_all = 0, naming(predictor)
-    if isinstance(predictor, Ensemble) and predictor.scheme == CHAINS:
-        # Topics of two chains have no common numbers: one of them speaks for all.
-        n_chains, members = len(predictor.members), [alone(model_parts(predictor)[0])]
-        predictor, train_prediction = predictor.members[0], None
-    else:
-        members = model_parts(predictor)
+def _of_model(run, posterior, train, test, train_prediction, documents) -> dict:
     new = train is not None and not folder.trained_on(run, train)
-    train, test = (_known(corpus, predictor) for corpus in (train, test))
+    train, test = (None if corpus is None else posterior.known(corpus) for corpus in (train, test))
+    n_chains, predictor, members, named = 0, posterior.predictor, list(posterior.parts), posterior.names
+    if posterior.owner == "chain":  # topics of two chains have no common numbers: the first speaks for all
+        n_chains, members = len(members), [alone(members[0])]
+        predictor, train_prediction = members[0].predictor, None
     if train is not None and train_prediction is None:
         train_prediction = predictor.predict(train)
     scored, part = run.predictions, "test"
@@ -157,7 +157,7 @@ def _of_model(run, predictor, train, test, train_prediction, documents, named) -
     coding = predictor.coding
     explained = _explanations(members, predictor, train, test, scored, documents, new)
     return {
-        "data": _data(topics_of_all, named),
+        "data": _data(naming(posterior.predictor), named),
         "names": {k: texts.shown(v, names.LONGEST) for k, v in named.items()},
         "models": topics.models(members, train, train_prediction, run.topics),
         "ranking": _ranking(run.config),
@@ -168,7 +168,7 @@ def _of_model(run, predictor, train, test, train_prediction, documents, named) -
         "coding": coding,
         "calibrated": calibrated(predictor),
         "likelihood": members[0].predictor.source == "posterior" and members[0].predictor.loss.calibrated,
-        "separate": predictor.scheme if isinstance(predictor, Ensemble) else None,
+        "separate": posterior.combine if posterior.owner == "task" else None,
         "loss": texts.shown(repr(members[0].predictor.loss), 120),
         "explanations": explained,
         "part": part,
@@ -205,17 +205,6 @@ def _data(topics: names.Naming, named: dict[str, str]) -> dict:
         "model": topics.digest, "names": named, "topics": topics.keys, "prefixes": topics.prefixes,
         "unsaid": topics.unsaid,
     }  # fmt: skip
-
-
-def _known(corpus, predictor):
-    """The documents in the vocabulary of the model."""
-    if corpus is None or tuple(corpus.vocabulary) == tuple(predictor.vocabulary):
-        return corpus
-    members = getattr(predictor, "members", [predictor])
-    if members[0].encoder is not None:
-        # before words that are covariates, and no words of the model, are left out
-        corpus = members[0].encoder.transform(corpus)
-    return corpus.with_vocabulary(predictor.vocabulary)
 
 
 def _table(prediction, corpus) -> folder.Table:
