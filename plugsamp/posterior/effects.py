@@ -172,7 +172,7 @@ def effects_of_draws(
         f"Topic proportions by {fields.formula}: {n:,} documents, {m} draws{note}, {level:.0%} intervals"
         f"{against}"
     )
-    return Table(columns, title=title, formats={"p": ".2g"})
+    return Table(columns, title, {"p": ".2g"}, once=("topic", "label"))
 
 
 def effects(
