@@ -102,9 +102,9 @@ def compare_with_enumeration(
         Of draws of one chain: independent draws that a piece must be worth for every feature, by its
         autocorrelation time. Otherwise the result is `unusable`.
     start : (z, eta), optional
-        Exact draws (replicates, ...) at which the pieces began. Rare events and unbounded features are
-        compared with those at the start instead of their expectations: their means are skewed, the
-        differences are not.
+        Exact draws (replicates, ...) at which the pieces began. Rare events and unbounded features of the
+        last draw of each piece are compared with those at the start: their means are skewed, differences
+        of two draws are not (an event is as often gained as lost).
     """
     if exact.features is None:  # several runs are compared with one posterior
         exact.features = _Features(exact)
@@ -118,7 +118,7 @@ def compare_with_enumeration(
     means, expected, share = batch_means(values, replicates), features.expected, features.share
     if start is not None:
         skewed = ~(replicates * np.minimum(share, 1.0 - share) >= EVENTS)  # NaN, too
-        means = means - np.where(skewed, features.of(*start), 0.0)
+        means = np.where(skewed, values[size - 1 :: size] - features.of(*start), means)
         expected, share = np.where(skewed, 0.0, expected), np.where(skewed, np.nan, share)
     result = compare_means(means, expected, features.names, share=share, worth=worth)
     result.unusable = unusable

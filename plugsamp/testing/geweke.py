@@ -301,8 +301,8 @@ def geweke(
 
     Every replicate begins at an exact, independent draw of everything. A right `step`, and new words and
     responses given the rest, leave the joint as it is, however slowly the chain moves. So the differences
-    between the test functions after the start and at it have the mean 0, and their spread over replicates
-    gives valid standard errors.
+    between the test functions in the end and at the start have the mean 0, and no skew where their
+    distributions have: their spread over replicates gives valid standard errors.
 
     Parameters
     ----------
@@ -312,7 +312,7 @@ def geweke(
     replicates : int
         Independent draws of the joint.
     rounds : int
-        Steps from each, over which the test functions are averaged.
+        Steps from each.
     """
     if former:
         raise TypeError(
@@ -325,13 +325,11 @@ def geweke(
     for r in range(replicates):
         case, state = next(states)
         before = setup.features(case, state)
-        after = np.zeros_like(before)
         for s in range(rounds):
             case = replace(case, responses=setup.table(state.y))
             state, phi = step(case, state, (seed * 1_000_003 + r) * rounds + s, rng)
             case, z = setup.with_words(state.z, phi, rng)
             state = replace(state, z=z)
             state.y = setup.draw_responses(z, state, rng)
-            after += setup.features(case, state)
-        moved[r] = after / rounds - before
+        moved[r] = setup.features(case, state) - before
     return compare_means(moved, np.zeros(moved.shape[1]), setup.names)

@@ -49,7 +49,8 @@ def reference_step(mutant=None, **options):
 def test_reference_passes_and_mutant_fails(mutant, chance):
     step = reference_step(mutant, **({"kernel": "composed"} if mutant else {}))
     judge = chance.fails if mutant else chance.holds
-    judge(lambda seed, scale: geweke(SUPERVISED, step, replicates=SHORT * scale, seed=seed).p_value)
+    replicates = 2 * SHORT if mutant else SHORT
+    judge(lambda seed, scale: geweke(SUPERVISED, step, replicates=replicates * scale, seed=seed).p_value)
 
 
 def p_value(setup, configuration, update, replicates, seed):
@@ -126,14 +127,18 @@ def test_prior(prior, n, chance):
 
 
 @pytest.mark.parametrize(
-    "mistake",
-    ["shape too small", pytest.param("shape too large", marks=pytest.mark.slow), "a half forgotten"],
+    "mistake, n",
+    [
+        ("a half forgotten", SHORT),
+        pytest.param("shape too small", LONG, marks=pytest.mark.slow),
+        pytest.param("shape too large", LONG, marks=pytest.mark.slow),
+    ],
 )
-def test_mistakes_in_the_horseshoe_are_seen(mistake, chance, monkeypatch):
+def test_mistakes_in_the_horseshoe_are_seen(mistake, n, chance, monkeypatch):
     draw, half = horseshoe.draw_global, horseshoe._half_square
     if mistake == "a half forgotten":
         monkeypatch.setattr(horseshoe, "_half_square", lambda ratio: 2 * half(ratio))
     else:
         change = 1 if mistake == "shape too large" else -1
         monkeypatch.setattr(horseshoe, "draw_global", lambda n, *rest: draw(n + change, *rest))
-    run(chance, geweke_case(Gaussian(0.8), PRIORS["horseshoe"]), DENSE["full"], SHORT, fails=True)
+    run(chance, geweke_case(Gaussian(0.8), PRIORS["horseshoe"]), DENSE["full"], n, fails=True)

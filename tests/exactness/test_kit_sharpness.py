@@ -18,10 +18,10 @@ from plugsamp.testing import (
 from plugsamp.testing.reference import fast_topic
 
 
-def p_value(exact, seed, scale, **options):
+def p_value(exact, seed, scale, restarts=250, **options):
     """Of runs of the plain sampler from exact draws."""
     sampler = ReferenceSampler(exact.case, seed=seed, **options)
-    return check_invariance(sampler, exact, restarts=250 * scale, sweeps=10, seed=seed).p_value
+    return check_invariance(sampler, exact, restarts=restarts * scale, sweeps=10, seed=seed).p_value
 
 
 CORRECT = [
@@ -59,7 +59,7 @@ def test_mutant_fails(mutant, chance):
     case, options = WRONG[mutant]
     exact = Enumeration(case)
     chance.holds(lambda seed, scale: p_value(exact, seed, scale, **options))
-    chance.fails(lambda seed, scale: p_value(exact, seed, scale, mutant=mutant, **options))
+    chance.fails(lambda seed, scale: p_value(exact, seed, scale, restarts=500, mutant=mutant, **options))
 
 
 class Held(ReferenceSampler):
@@ -92,7 +92,8 @@ def test_mutant_of_the_response_fails(mutant, collapse, chance):
     def held(seed, scale, flag):
         sampler = Held(case, seed=seed, collapse=collapse, mutant=flag, **HELD[mutant])
         sampler.eta[:], sampler.kappa, sampler.omega = eta, kappa, omega
-        return check_invariance(sampler, exact, restarts=250 * scale, sweeps=10, seed=seed).p_value
+        restarts = 500 if flag else 250
+        return check_invariance(sampler, exact, restarts=restarts * scale, sweeps=10, seed=seed).p_value
 
     chance.holds(lambda seed, scale: held(seed, scale, None))
     chance.fails(lambda seed, scale: held(seed, scale, mutant))
