@@ -23,6 +23,9 @@ MISSING = frozenset(
 #: Zero-width characters and soft hyphens.
 _UNSEEN = re.compile("[\u00ad\u200b\u2060\ufeff]")
 
+#: Dashes and quotation marks that word processors put in the place of those of a keyboard.
+_TYPED = str.maketrans("\u2010\u2011\u2012\u2013\u2014\u2212\u2018\u2019\u02bc\u201c\u201d", "------'''\"\"")
+
 _WHOLE = re.compile(r"(-?\d+)\.0+")
 
 
@@ -116,7 +119,7 @@ def _alike(texts: list[str]) -> list[tuple[str, list[str]]]:
         ("differ only in blanks or in characters that look the same", tidy),
         ("differ only in the case of letters", lambda text: tidy(text).lower()),
         ("are equal numbers", _number),
-        ("look alike", lambda text: unicodedata.normalize("NFKC", tidy(text)).casefold()),
+        ("look alike", lambda text: unicodedata.normalize("NFKC", tidy(text)).casefold().translate(_TYPED)),
     )
     found, told = [], set()
     for how, same in ways:

@@ -186,6 +186,8 @@ def test_unicode_forms_of_labels_are_one(table):
         (["a", "a "], "'a', 'a ' are different values, though they differ only in blanks"),
         (["Ko\u0308ln", "Köln"], ".* differ only in blanks or in characters that look the same"),
         (["ﬁn", "fin"], "'fin', 'ﬁn' are different values, though they look alike"),
+        (["a-b", "a\u2013b"], "'a-b', 'a\u2013b' are different values, though they look alike"),
+        (["d'or", "d\u2019or"], ".* are different values, though they look alike"),
     ],
 )
 def test_labels_that_a_person_would_doubt(labels, said):

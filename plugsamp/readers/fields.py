@@ -15,6 +15,9 @@ from plugsamp.lookalikes import MISSING, advice, tidy
 from plugsamp.naming import normal
 from plugsamp.readers.base import Wanted
 
+#: Numbers with signs between thousands, which are read by nobody in the same way.
+_GROUPED = re.compile(r"[-+]?\d{1,3}([.,' \u00a0\u202f\u2019]\d{3})+([.,]\d+)?")
+
 #: Options that are names of fields.
 NAMES = ("text", "label", "labels", "y", "id")
 
@@ -195,9 +198,11 @@ class FieldOptions:
             return ""
         if tidy(value) in MISSING:
             return f"; {advice([value.strip()])}{more} reads it as missing"
+        grouped = _GROUPED.fullmatch(value.strip())
         if hasattr(self, "decimal") and re.fullmatch(r"\s*[-+]?\d*,\d+(e[-+]?\d+)?\s*", value, re.I):
-            return '; decimal="," reads decimal commas'
-        return ""
+            said = '; decimal="," reads decimal commas'
+            return said + (", and commas between thousands must be removed" if grouped else "")
+        return "; signs between thousands must be removed from the file" if grouped else ""
 
     def choose_split(self, fields, file, line) -> str | None:
         """The name of the split field, or None."""

@@ -289,3 +289,19 @@ def test_one_bad_byte_is_placed(table):
         InputError, match=r"line 3, column 14: not UTF-8 at byte .* UTF-8 but for 1 byte, to be put"
     ):
         table(raw)
+
+
+@pytest.mark.parametrize(
+    ("cell", "said"),
+    [
+        ("1.234,5", "; signs between thousands must be removed from the file"),
+        ("1 234.5", "; signs between thousands must be removed from the file"),
+        ("1.234.567", "; signs between thousands must be removed from the file"),
+        ("1,234", '; decimal="," reads decimal commas, and commas between thousands must be removed'),
+        ("12,5", '; decimal="," reads decimal commas'),
+    ],
+)
+def test_signs_between_thousands(cell, said, table):
+    with pytest.raises(InputError) as refused:
+        table(f"text;price\nsome words here;{cell}\n", delimiter=";", y="price", wanted=Wanted("real"))
+    assert refused.value.what.startswith(f"price must be a finite number, found {cell!r}{said}")
