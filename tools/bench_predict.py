@@ -1,7 +1,7 @@
 """Accuracy and CPU time of prediction, of one environment or several in turn.
 
 python tools/bench_predict.py [OTHER_PYTHON ...]                    # simulated documents
-python tools/bench_predict.py --model MODEL --corpus X.svm.gz ...   # documents of a corpus
+python tools/bench_predict.py --model MODEL --corpus X.svm.gz ...   # documents of a corpus, words as columns
 
 Simulated documents have known topics phi ~ Dir(c) over 2,000 words, theta ~ Dir(alpha) and 5 to 150 tokens.
 Their mean topic proportions are compared with those of long chains as total variation. Each environment
@@ -65,16 +65,19 @@ def work(arguments) -> None:
 
 def of_corpus(model: str, corpus: str, single: int) -> dict:
     """CPU seconds of one call for all documents, and milliseconds of a call a document."""
-    import plugsamp as ps
+    from sklearn.datasets import load_svmlight_file
+
+    from plugsamp.corpus import Corpus
     from plugsamp.prediction.models import load_model
 
-    predictor, documents = load_model(model), ps.read_svmlight(corpus)
-    predictor = predictor.with_options(vocabulary=documents.vocabulary)
+    predictor = load_model(model)
+    counts, _ = load_svmlight_file(corpus, zero_based=True, n_features=len(predictor.vocabulary))
+    documents = Corpus.from_counts(counts.astype(int), vocabulary=predictor.vocabulary, require_tokens=False)
     predictor.predict(documents.take(np.arange(2)))
     _, seconds = timed(lambda: predictor.predict(documents))
     parts = [documents.take([i]) for i in range(single)]
     _, one = timed(lambda: [predictor.predict(part) for part in parts])
-    return {"seconds": seconds, "documents": len(documents), "one_ms": 1e3 * one / single}
+    return {"seconds": seconds, "documents": documents.n_documents, "one_ms": 1e3 * one / single}
 
 
 class Worker:
