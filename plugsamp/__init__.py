@@ -39,4 +39,5 @@ __getattr__, __dir__, __all__ = attach(
         "to_arviz": "plugsamp.exchange",
         **{name: f"plugsamp.{name}" for name in _MODULES},
     },
+    gone={"Fit": "fit returns a plugsamp.Posterior"},
 )

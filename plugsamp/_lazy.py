@@ -8,7 +8,9 @@ from importlib import import_module
 from importlib.util import find_spec
 
 
-def attach(package: str, names: Mapping[str, str]) -> tuple[Callable, Callable, list[str]]:
+def attach(
+    package: str, names: Mapping[str, str], gone: Mapping[str, str] | None = None
+) -> tuple[Callable, Callable, list[str]]:
     """`__getattr__`, `__dir__` and `__all__` of a package whose names live in other modules.
 
     Parameters
@@ -17,9 +19,13 @@ def attach(package: str, names: Mapping[str, str]) -> tuple[Callable, Callable, 
         ``__name__`` of the package.
     names : mapping of str to str
         Public name -> module that holds it (the module itself, where it ends with that name).
+    gone : mapping of str to str, optional
+        Public name of an earlier version -> what to use instead.
     """
 
     def find(name: str):
+        if name in (gone or {}):
+            raise AttributeError(f"{package}.{name} is gone: {gone[name]}")
         if name not in names:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         try:

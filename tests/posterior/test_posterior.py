@@ -297,6 +297,11 @@ def test_mistakes_are_told(fits, tmp_path):
         ps.load(tmp_path / "model", corpus=True)
 
 
+def test_a_class_that_is_gone_names_the_new_one():
+    with pytest.raises(AttributeError, match=r"fit returns a plugsamp\.Posterior"):
+        _ = ps.Fit
+
+
 def test_estimators_have_one(fits):
     documents = fits("one").corpus
     estimator = ps.SupervisedTopicClassifier(n_topics=3, sweeps=8, random_state=0)
