@@ -49,7 +49,7 @@ def responses_again(data: Chains, output: str) -> tuple[dict, np.ndarray] | None
     for number, predictor in enumerate(data.predictors):
         encoded = known if predictor.encoder is None else predictor.encoder.transform(known)
         _, _, mixture = predictor.folded(encoded)
-        if not mixture.calibrated:
+        if not mixture.likelihood:
             return None
         rng = stream(predictor.seed, Purpose.SPLIT, REPLICATED, number)
         shape = (len(predictor.eta), *y.shape)
