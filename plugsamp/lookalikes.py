@@ -20,11 +20,21 @@ MISSING = frozenset(
     | {"-", "--", "?", ".", "#n/a", "na", "n.a.", "Null", "NAN", "Nan", "NONE", "#VALUE!", "#REF!", "#DIV/0!"}
 )
 
-#: Zero-width characters and soft hyphens.
-_UNSEEN = re.compile("[\u00ad\u200b\u2060\ufeff]")
+#: Characters without a shape of their own: soft hyphens, zero-width blanks, marks of the direction of
+#: writing, variation selectors. The joiners U+200C and U+200D are not among them: they change how words look.
+_UNSEEN = re.compile(
+    "[\u00ad\u034f\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufe00-\ufe0f\ufeff]"
+)
 
-#: Dashes and quotation marks that word processors put in the place of those of a keyboard.
-_TYPED = str.maketrans("\u2010\u2011\u2012\u2013\u2014\u2212\u2018\u2019\u02bc\u201c\u201d", "------'''\"\"")
+#: What looks like another character: dashes, quotation marks, letters of Cyrillic and Greek.
+_TWINS = str.maketrans(
+    "\u2010\u2011\u2012\u2013\u2014\u2212\u2018\u2019\u02bc\u201c\u201d"
+    "\u0410\u0412\u0415\u041a\u041c\u041d\u041e\u0420\u0421\u0422\u0425"
+    "\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0456"
+    "\u0391\u0392\u0395\u0396\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a5\u03a7",
+    "------'''\"\"ABEKMHOPCTXaeopcyxiABEZHIKMNOPTYX",
+    "\u200c\u200d",
+)
 
 _WHOLE = re.compile(r"(-?\d+)\.0+")
 
@@ -119,7 +129,7 @@ def _alike(texts: list[str]) -> list[tuple[str, list[str]]]:
         ("differ only in blanks or in characters that look the same", tidy),
         ("differ only in the case of letters", lambda text: tidy(text).lower()),
         ("are equal numbers", _number),
-        ("look alike", lambda text: unicodedata.normalize("NFKC", tidy(text)).casefold().translate(_TYPED)),
+        ("look alike", lambda text: unicodedata.normalize("NFKC", tidy(text)).translate(_TWINS).casefold()),
     )
     found, told = [], set()
     for how, same in ways:
@@ -135,10 +145,10 @@ def _alike(texts: list[str]) -> list[tuple[str, list[str]]]:
 
 
 def _number(text: str) -> float | None:
-    if not text.isascii() or "_" in text:
+    if "_" in text:
         return None
     try:
-        number = float(text)
+        number = float(re.sub(r",(?!\d{3}$)", ".", text, count=1))
     except ValueError:
         return None
     return number if number == number else None

@@ -130,6 +130,15 @@ def test_values_of_columns_that_look_missing(table, lines):
         Covariates(categorical="place").fit(column)
 
 
+def test_a_new_value_of_a_column_that_looks_missing():
+    column = Covariates(categorical="place").fit(corpus(["a", "b"], fields={"place": ["x", "y"]}))
+    with pytest.warns(
+        InputWarning, match=r"'NULL' in the column 'place', .* missing_as=\[\"NULL\"\] reads it"
+    ):
+        assert column.transform(corpus(["a", "b"], fields={"place": ["x", "NULL"]})).covariates.sum() == 1
+    quietly(column.transform, corpus(["a", "b"], fields={"place": ["x", "z"]}))
+
+
 def test_what_yaml_reads_as_no_text_is_to_be_quoted():
     for value, said in [
         ([float("nan")], r'write missing_as=\["NaN"\], letters as in your files'),
@@ -152,6 +161,8 @@ SAME = [
     "New York ",
     "New\u200b York",
     "\ufeffNew York",
+    "\u200eNew York\u202c",
+    "New York\ufe0f",
 ]
 
 
@@ -185,6 +196,11 @@ def test_unicode_forms_of_labels_are_one(table):
         (["1", "01"], "'01', '1' are different values, though they are equal numbers"),
         (["a", "a "], "'a', 'a ' are different values, though they differ only in blanks"),
         (["Ko\u0308ln", "Köln"], ".* differ only in blanks or in characters that look the same"),
+        (["1,5", "1.50"], "'1,5', '1.50' are different values, though they are equal numbers"),
+        (["\u0661", "1"], "'1', '\u0661' are different values, though they are equal numbers"),
+        (["don\u2019t", "don't"], ".* are different values, though they look alike"),
+        (["a-b", "a\u2013b"], ".* are different values, though they look alike"),
+        (["A\u0441", "Ac"], ".* are different values, though they look alike"),
         (["ﬁn", "fin"], "'fin', 'ﬁn' are different values, though they look alike"),
         (["a-b", "a\u2013b"], "'a-b', 'a\u2013b' are different values, though they look alike"),
         (["d'or", "d\u2019or"], ".* are different values, though they look alike"),

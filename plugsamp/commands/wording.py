@@ -26,6 +26,12 @@ _current: ContextVar[Mapping | None] = ContextVar("configuration", default=None)
 #: Not looked into: what Python would write of an object, and what is quoted.
 _APART = r"\b\w+\([^()]*\)|(?<!\w)'[^']*'(?!\w)"
 
+#: Advice that readers without such options cannot follow.
+_AS_MISSING = re.compile(
+    r"missing_as=\[[^\]]*\] (reads it as missing( \(labels need missing_labels=true as well\))?"
+    r"|missing_labels=true leaves such documents out)"
+)
+
 #: What a file's name tells of how it is read.
 _READERS = {
     ".csv": "csv", ".tsv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".txt": "lines", ".svm": "svmlight",
@@ -51,6 +57,9 @@ def spoken(message: str) -> str:
     owners = _owners(config)
     if not owners:
         return message
+    reader = config.get("corpus")
+    if isinstance(reader, Mapping) and "missing_as" not in reader:
+        message = re.sub(_AS_MISSING, "only=[LABEL,...] takes the documents of certain labels", message)
     names = "|".join(sorted(map(re.escape, owners), key=len, reverse=True))
     values = r"\"[^\"]*\"|\[[^\]]*\]|[^\s,;:()?]*"
     pattern = rf"{_APART}|(?<![\w.\-/])(?P<name>{names})(?:=(?P<value>{values})|(?![\w.=/]))"

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from plugsamp.checks import LARGEST, listed, number_of, shortened
 from plugsamp.errors import InputError, InputWarning
-from plugsamp.lookalikes import matched, tidy, warn_of
+from plugsamp.lookalikes import advice, looks_missing, matched, tidy, warn_of
 from plugsamp.naming import normal
 from plugsamp.units import mean_and_deviation
 
@@ -152,6 +152,14 @@ class Categories:
             warnings.warn(
                 f"no document has a value of the column {self.column!r} that training documents had: "
                 f"they have {_quoted(values)}, and training had {_quoted(known)}",
+                InputWarning,
+                stacklevel=5,
+            )
+        absent = looks_missing(values - known)
+        if absent:
+            warnings.warn(
+                f"{listed(list(map(repr, absent)), 5)} in the column {self.column!r}, which training did not "
+                f"have, may be no value: {advice(absent)} reads it as missing; in Python it is None",
                 InputWarning,
                 stacklevel=5,
             )
