@@ -342,6 +342,8 @@ def checked(label: str, valid: Mapping[str, Option], given: Mapping) -> dict:
             if quoted not in (None, values) and _takes(quoted, valid[name].type):
                 listed = f"; write {name}={json.dumps(quoted, ensure_ascii=False, separators=(',', ':'))}"
                 listed += ", letters as in your files"
+            elif quoted not in (None, values) and _takes(quoted[0], valid[name].type):
+                listed = f'; write {name}="{quoted[0]}", letters as in your files'
             raise RegistryError(f"{label}: option {name!r} must be {wanted}, not {value!r}{listed}") from None
         # A model is saved as JSON, which has finite numbers alone; who has others for defaults means them.
         if not is_finite(value) and is_finite(valid[name].default):

@@ -56,7 +56,7 @@ def _spelled(value: str) -> Iterator[str]:
         parts = [part.strip() for part in value[1:-1].split(",")]
         yield f"[{','.join(part if part[:1] in ('', chr(34)) else _quoted(part) for part in parts)}]"
     if value[:1] == "{" and value[-1:] == "}":
-        yield _quoted(_spaced(value).replace('"', ""))
+        yield _quoted(_keyed(value))
     yield _quoted(value)
 
 
@@ -80,6 +80,25 @@ def _spaced(mapping: str) -> str:
     return re.sub(r":\s*(?=[-+.\d])", ": ", mapping)
 
 
+def _keyed(mapping: str) -> str:
+    """A mapping as YAML has it, with quotes about keys that need them there."""
+    text = _spaced(mapping).replace('"', "")
+    if _mapped(text):
+        return text
+    parts = (part.rpartition(": ") for part in text[1:-1].split(","))
+    return "{{{}}}".format(", ".join(f'"{key.strip()}": {number}' for key, _, number in parts))
+
+
+def _mapped(text: str):
+    """What YAML reads, its keys and values texts; None where that is no such mapping."""
+    try:
+        found = yaml.load(_spaced(text), Loader=yaml.BaseLoader)
+    except yaml.YAMLError:
+        return None
+    ok = isinstance(found, Mapping) and all(isinstance(v, str) for v in found.values())
+    return found if ok else None
+
+
 def by_key(value):
     """A mapping that is written as a text, ``"{Köln: 2, TRUE: 1}"``, its keys texts; all else as it is.
 
@@ -90,11 +109,8 @@ def by_key(value):
     """
     if not isinstance(value, str) or not value.lstrip().startswith("{"):
         return value
-    try:
-        found = yaml.load(_spaced(value), Loader=yaml.BaseLoader)
-    except yaml.YAMLError:
-        found = None
-    if not isinstance(found, Mapping) or not all(isinstance(v, str) for v in found.values()):
+    found = _mapped(value)
+    if found is None:
         raise ValueError(f"{value!r} is not a mapping such as {{Bonn: 1, Köln: 2}}")
     try:
         return {key: float(number) for key, number in found.items()}

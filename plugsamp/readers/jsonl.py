@@ -208,6 +208,8 @@ class _Place:
             self.refuse(error.what)
         except RecursionError:
             self.refuse("not a document: the JSON is nested too deeply")
+        except ValueError:  # of Python, for a whole number of more than 4,300 digits
+            self.refuse("not a document: a number has thousands of digits")
         if not isinstance(document, dict):
             self.refuse(f"a document must be a JSON object, found {_type(document)}")
         if source.isascii() and "\\u" not in source:

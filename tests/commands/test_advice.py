@@ -79,6 +79,10 @@ CASES = {
     "a mapping in quotes": (
         "a.csv", PLAIN.replace("space", "Köln"), ["corpus.path=a.csv", 'class_weight={"Köln":2,food:1}'], 1,
     ),
+    "a mapping with #": (
+        "a.csv", PLAIN.replace("space", "R&D #1"), [*NAMED, "class_weight={R&D #1:2,food:1}"], 1,
+    ),
+    "a field that YAML reads as true": ("a.csv", table(ROWS, "text,true"), [*NAMED, "corpus.label=true"], 1),
     "what YAML reads as a number": (
         "a.csv", PLAIN + "rocket,NaN\n", [*NAMED, "corpus.missing_labels=true", "corpus.missing_as=[NaN]"], 1,
     ),
@@ -163,6 +167,23 @@ def test_what_is_warned_of_is_told_no_more(case, file, capsys):
     assert fit(with_options(arguments, options)) == 0
     printed = capsys.readouterr()
     assert said[0] not in printed.out + printed.err
+
+
+def test_readers_without_the_option_are_not_advised_to_use_it(file, at, capsys):
+    for name in ("law", "sport", "NA"):
+        (at / "texts" / name).mkdir(parents=True)
+        for i in range(3):
+            file(f"texts/{name}/{i}.txt", "court goal team")
+    arguments = ["corpus=folder", "corpus.path=texts"]
+    assert fit(arguments) == 0
+    said = capsys.readouterr()
+    (line,) = [line for line in (said.out + said.err).splitlines() if "looks like a missing" in line]
+    assert (
+        "missing_" not in line and "'corpus.only=[LABEL,...]' takes the documents of certain labels" in line
+    )
+    assert fit([*arguments, "corpus.only=[law,sport]"]) == 0
+    said = capsys.readouterr()
+    assert "looks like a missing" not in said.out + said.err
 
 
 # -- values that Hydra's grammar has in its own way ----------------------------------------------------------

@@ -69,6 +69,7 @@ def test_labels_compare_as_text(read):
         ('"text"', {}, "must be a JSON object, found a string"),
         ("[" * 100_000, {}, "JSON array"),
         ('{"a":' * 100_000, {}, "nested too deeply"),
+        ('{"counts":{"a":' + "9" * 5000 + "}}", {}, "a number has thousands of digits"),
         ('{"text": "a"}\r{"text": "b"}', {}, "line 1, column 14: carriage return"),
     ],
 )
