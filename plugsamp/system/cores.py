@@ -5,12 +5,16 @@ from __future__ import annotations
 import contextlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextvars import ContextVar, copy_context
+from threading import Event
 
 from joblib import cpu_count, effective_n_jobs
 
 _sharers = 1
+
+#: Set where nobody waits any more for what a thread of `in_threads` computes.
+_stop: ContextVar[Event | None] = ContextVar("stop", default=None)
 
 _threads: ContextVar[int] = ContextVar("threads", default=1)
 
@@ -69,20 +73,39 @@ def in_threads(function: Callable, jobs: Iterable) -> Iterator:
     its turn. A job itself has one thread.
     """
     n = n_threads()
-    return map(function, jobs) if n == 1 else _in_threads(n, function, jobs)
+    return _in_turn(function, jobs) if n == 1 else _in_threads(n, function, jobs)
+
+
+def _in_turn(function: Callable, jobs: Iterable) -> Iterator:
+    """Map a function; a thread whose outcome nobody waits for any more ends before its next job."""
+    stop = _stop.get()
+    for job in jobs:
+        if stop is not None and stop.is_set():
+            raise CancelledError
+        yield function(job)
+
+
+def _stoppable(stop: Event, function: Callable, job):
+    token = _stop.set(stop)
+    try:
+        return function(job)
+    finally:
+        _stop.reset(token)
 
 
 def _in_threads(n: int, function: Callable, jobs: Iterable) -> Iterator:
     with ThreadPoolExecutor(n) as pool:
         pending: deque[Future] = deque()
+        stop = Event()
         try:
             for job in jobs:
-                pending.append(pool.submit(function, job))
+                pending.append(pool.submit(_stoppable, stop, function, job))
                 if len(pending) > n:
                     yield pending.popleft().result()
             while pending:
                 yield pending.popleft().result()
         finally:
+            stop.set()  # after an error or Ctrl-C nobody waits for what is being computed
             for future in pending:
                 future.cancel()
 
