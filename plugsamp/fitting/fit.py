@@ -135,11 +135,14 @@ def fit(
     observers, n_jobs = list(observers), n_jobs_of(n_jobs)
     if not isinstance(corpus, Corpus):
         raise TypeError(
-            f"corpus must be a Corpus, not {type(corpus).__name__}; Corpus.from_counts takes matrices, "
+            f"corpus must be a Corpus, not {type(corpus).__name__}; Corpus.from_frame takes data frames and "
+            "mappings such as {'text': texts, 'label': labels}, Corpus.from_counts takes matrices, "
             "plugsamp.readers read files"
         )
     if model is None:
         model = Model(50, loss="none" if corpus.responses is None else "hinge")
+    if not isinstance(model, Model):
+        raise TypeError(f"model must be a Model, such as ps.Model(20, loss='logistic'), not {model!r:.60}")
     if not isinstance(covariates, Covariates | Encoder | None):
         raise TypeError(f"covariates must be a Covariates, not {type(covariates).__name__}")
     encoder = _encoder(covariates, corpus, model)

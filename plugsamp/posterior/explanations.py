@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -10,11 +11,15 @@ import scipy.sparse as sp
 
 from plugsamp.brief import cut, shown
 from plugsamp.checks import listed
+from plugsamp.errors import InputError, InputWarning
 from plugsamp.losses.coding import is_missing
 from plugsamp.posterior.parts import Part
 
 #: Terms and words of an explanation, outputs compared.
 TERMS, WORDS, OUTPUTS = 6, 6, 3
+
+#: Documents that are explained where none are named.
+EXPLAINED = 5
 
 #: Topics with less than this part of the largest are among the others.
 NOTHING = 1e-3
@@ -243,3 +248,47 @@ def response_of(corpus, d: int, limit: int = 4) -> str:
     else:
         found = [f"{shown(n)} {v:g}" for n, v in values]
     return listed(found, limit)
+
+
+def rows_of(posterior, corpus, chosen) -> list[int]:
+    """Return row numbers of documents given by id (text) or row (integer), by default of mistakes."""
+    if chosen is None:
+        prediction = posterior.predict(corpus)
+        wrong = np.zeros(corpus.n_documents, dtype=bool)
+        truth, labels = corpus.responses, prediction.labels
+        if (
+            truth is not None
+            and labels is not None
+            and np.shape(truth) == np.shape(labels)
+            and np.ndim(truth) == 1
+        ):
+            missing = is_missing(truth)
+            if prediction.coding.task in ("binary", "multiclass"):
+                wrong = ~missing & np.array([str(t) != str(p) for t, p in zip(truth, labels, strict=True)])
+        rows = np.flatnonzero(wrong & (prediction.n_known > 0))
+        rows = rows if len(rows) else np.arange(corpus.n_documents)
+        return rows[:EXPLAINED].tolist()
+    chosen = [chosen] if isinstance(chosen, str | int | np.integer) else list(chosen)
+    place = {one: d for d, one in enumerate(corpus.ids)}
+    found = []
+    for one in chosen:
+        if isinstance(one, int | np.integer) and 0 <= one < corpus.n_documents:
+            found.append(int(one))
+            if place.get(str(one), one) != one:
+                warnings.warn(
+                    f"{one} is row {one}, the document with id {corpus.ids[one]!r}; the document with id "
+                    f"'{one}' is documents=['{one}']",
+                    InputWarning,
+                    stacklevel=4,
+                )
+        elif isinstance(one, str) and one in place:
+            found.append(place[one])
+        else:
+            ids = ", ".join(repr(one) for one in corpus.ids[:3])
+            text = isinstance(one, str)
+            quoted = f". Ids are text: write '{one}'" if not text and str(one) in place else ""
+            raise InputError(
+                f"there is no document {repr(one) if text else one} in the corpus: documents are given "
+                f"by id, such as {ids}, or by row number from 0 to {corpus.n_documents - 1}{quoted}"
+            )
+    return found

@@ -130,7 +130,8 @@ def checked(pairs, naming: Naming, path: Path | None = None) -> dict[str, str]:
     for found, prefix, name, line in pairs:
         key = naming.key(found, prefix)
         if key is None:
-            raise InputError(f"the model has no topic {found!r}", file=path, line=line)
+            known = f"topics are {naming.keys[0]} to {naming.keys[-1]}"
+            raise InputError(f"the model has no topic {found!r}; {known}", file=path, line=line)
         if not isinstance(name, str):
             raise InputError(f"the name of topic {key} must be text, not {name!r}", file=path, line=line)
         if key in names:

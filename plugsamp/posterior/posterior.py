@@ -14,7 +14,7 @@ from plugsamp.posterior import tabulate
 from plugsamp.posterior.base import Parts
 from plugsamp.posterior.tables import Table
 from plugsamp.prediction.results import Prediction
-from plugsamp.readers.frame import corpus_of_texts
+from plugsamp.readers.frame import corpus_of_texts, missing_cell
 from plugsamp.system import cores
 
 #: Words of a topic in a table, characters of a line.
@@ -65,17 +65,20 @@ class Posterior(Parts):
         -------
         Table
             ``topic``, ``name`` where topics have names, ``share`` of the tokens after the last sweep,
-            ``speaks_for`` (the class or response with the largest weight), its ``weight`` with ``lower`` and
+            ``speaks_for`` (the class or response with the largest weight; if all classes have negative
+            weights, the one with the most negative), its ``weight`` with ``lower`` and
             ``upper`` ends, ``npmi`` (`plugsamp.posterior.quality`) and ``words``. Columns that are not known,
             such as the share in a model that was saved alone, are left out.
         """
         return tabulate.topics(self, self._chosen(part, first=True), words, by, level)
 
-    def weights(self, *, part=None, level: float = LEVEL) -> Table:
+    def weights(self, output: str | None = None, *, part=None, level: float = LEVEL) -> Table:
         """Return the weights of every output: mean and interval over kept draws.
 
         Parameters
         ----------
+        output : str, optional
+            A class, label or response. Only its weights are shown, the largest first.
         part : int or str, optional
             As in `topics`.
         level : float
@@ -88,9 +91,9 @@ class Posterior(Parts):
         Raises
         ------
         ValueError
-            The model has no responses.
+            The model has no responses, or no such output.
         """
-        return tabulate.weights(self, self._chosen(part, first=True), level)
+        return tabulate.weights(self, self._chosen(part, first=True), level, output)
 
     def documents(self, topic=None, corpus: Corpus | None = None, n: int = 10, *, part=None) -> Table:
         """Return the documents that have most of a topic; without one, the main topics of every document.
@@ -152,8 +155,15 @@ class Posterior(Parts):
         if isinstance(corpus, str):
             raise TypeError("one text is given where documents are expected: write it in a list, [text]")
         texts = isinstance(corpus, Sequence) or hasattr(corpus, "tolist")
-        if texts and np.ndim(corpus) == 1 and all(isinstance(text, str) or text is None for text in corpus):
+        if texts and np.ndim(corpus) == 1 and all(isinstance(t, str) or missing_cell(t) for t in corpus):
             return corpus_of_texts(corpus)
+        if not isinstance(corpus, Corpus):
+            raise TypeError(
+                f"documents must be a plugsamp.Corpus, not {type(corpus).__name__}; "
+                "ps.Corpus.from_frame(frame, text=..., label=..., vocabulary=posterior.vocabulary) makes one "
+                "of a data frame, ps.Corpus.from_counts(X, vocabulary=...) of a count matrix. A list or a "
+                "column of texts needs no Corpus"
+            )
         return corpus
 
     def known(self, corpus: Corpus) -> Corpus:
@@ -224,8 +234,8 @@ class Posterior(Parts):
         corpus : Corpus, optional
             By default the training documents.
         documents : str, int, or sequence of them, optional
-            Ids (text) or row numbers from 0. By default the first five mistakes, or the first five documents
-            where there are none.
+            Ids (text) or row numbers from 0 (integers). By default the first five mistakes, or the first
+            five documents where there are none.
 
         Returns
         -------

@@ -5,15 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from plugsamp.brief import clipped, one_line, shown
+from plugsamp.checks import listed, whole
 from plugsamp.errors import InputError
-from plugsamp.losses.coding import is_missing
 from plugsamp.posterior import explanations
 from plugsamp.posterior.parts import Part, alone
 from plugsamp.posterior.rankings import check_ranking, top_words, word_marginal
 from plugsamp.posterior.tables import Table
-
-#: Documents that are explained where none are named, and words of a row.
-EXPLAINED = 5
 
 #: What a topic's numbers are called in a table of topics, where they are known.
 NUMBERS = ("npmi", "coherence", "diversity", "exclusivity")
@@ -36,6 +33,7 @@ def intervals(eta, level: float) -> np.ndarray:
 def topics(posterior, parts: list[Part], words: int, by: str, level: float) -> Table:
     """Return a row a topic of some parts, the largest first; see `Posterior.topics`."""
     check_ranking(by)
+    words = whole("words", words)
     blocks = [_topics_of(posterior, part, words, by, level) for part in parts]
     table = stacked(blocks, posterior.owner if len(parts) > 1 else None, parts)
     if posterior.names:
@@ -69,7 +67,7 @@ def _topics_of(posterior, part: Part, words: int, by: str, level: float) -> dict
 
 
 def _strongest(part: Part, level: float, order) -> dict:
-    """For each topic the output that it speaks for most, with the weight and its interval."""
+    """For each topic the output that it speaks for most, or else against, its weight and interval."""
     mean, low, high = intervals(part.eta[:, :, : part.n_topics], level)
     names = [str(c) for c in part.coding.classes] if part.coding.task == "binary" else part.outputs
     found: dict = {"speaks_for": [], "weight": [], "lower": [], "upper": []}
@@ -82,14 +80,15 @@ def _strongest(part: Part, level: float, order) -> dict:
             output = int(positive)
         else:
             real = part.coding.task in ("real", "count")
-            output = int(np.argmax(np.abs(mean[:, k]) if real else mean[:, k]))
+            strongest = np.abs(mean[:, k]) if real or not (mean[:, k] > 0).any() else mean[:, k]
+            output = int(np.argmax(strongest))
             numbers = (mean[output, k], low[output, k], high[output, k])
         for name, value in zip(found, (names[output], *map(float, numbers)), strict=True):
             found[name].append(value)
     return found
 
 
-def weights(posterior, parts: list[Part], level: float) -> Table:
+def weights(posterior, parts: list[Part], level: float, output: str | None = None) -> Table:
     """Return a row an output and column; see `Posterior.weights`."""
     if not parts[0].outputs:
         raise ValueError(
@@ -103,10 +102,29 @@ def weights(posterior, parts: list[Part], level: float) -> Table:
         if source == "estimate"
         else f"{level:.0%} intervals"
     )
-    return Table(
-        stacked(blocks, posterior.owner if len(parts) > 1 else None, parts),
-        " ".join(filter(None, [posterior.note(parts), f"Weights, {note}"])),
-    )
+    if output is not None:
+        names = dict.fromkeys(str(name) for block in blocks for name in block["output"])
+        if str(output) not in names:
+            raise InputError(_no_output(str(output), parts[0], names))
+        blocks = [_of_output(block, str(output)) for block in blocks]
+    columns = stacked(blocks, posterior.owner if len(parts) > 1 else None, parts)
+    return Table(columns, " ".join(filter(None, [posterior.note(parts), f"Weights, {note}"])))
+
+
+def _of_output(block: dict, output: str) -> dict:
+    """Return the rows of one output, the largest weight first; none where there is no such output."""
+    rows = np.flatnonzero([str(name) == output for name in block["output"]])
+    rows = rows[np.argsort(-block["mean"][rows], kind="stable")]
+    return {name: np.array(values)[rows] for name, values in block.items()}
+
+
+def _no_output(output: str, part: Part, names) -> str:
+    """Return what to say where there are no weights of an output."""
+    why = ""
+    if part.coding.classes is not None and output in map(str, part.coding.classes):
+        binary = "its weights are those of the other class with the sign changed"
+        why = f"; {binary if part.coding.task == 'binary' else f'{output!r} has no weights of its own'}"
+    return f"there is no output {output!r}; the outputs are {listed(list(names), 20)}{why}"
 
 
 def called(posterior, part: Part) -> list[str]:
@@ -223,7 +241,7 @@ def explanation(posterior, corpus, chosen) -> Table:
     if posterior.owner == "chain":  # topics of two chains have no common numbers: the first speaks for all
         parts, model = [alone(parts[0])], parts[0].predictor
     known = posterior.known(corpus)
-    rows = _rows(posterior, corpus, chosen)
+    rows = explanations.rows_of(posterior, corpus, chosen)
     columns: dict[str, list] = {
         name: [] for name in ("id", "true", "predicted", "output", "term", "share", "f", "words")
     }
@@ -293,41 +311,6 @@ def _called(posterior, term) -> str:
     return posterior.names.get(term.key) or f"topic {term.name}"
 
 
-def _rows(posterior, corpus, chosen) -> list[int]:
-    """Row numbers of documents that are given by id (text) or row (integer); mistakes where none are."""
-    if chosen is None:
-        prediction = posterior.predict(corpus)
-        wrong = np.zeros(corpus.n_documents, dtype=bool)
-        truth, labels = corpus.responses, prediction.labels
-        if (
-            truth is not None
-            and labels is not None
-            and np.shape(truth) == np.shape(labels)
-            and np.ndim(truth) == 1
-        ):
-            missing = is_missing(truth)
-            if prediction.coding.task in ("binary", "multiclass"):
-                wrong = ~missing & np.array([str(t) != str(p) for t, p in zip(truth, labels, strict=True)])
-        rows = np.flatnonzero(wrong & (prediction.n_known > 0))
-        rows = rows if len(rows) else np.arange(corpus.n_documents)
-        return rows[:EXPLAINED].tolist()
-    chosen = [chosen] if isinstance(chosen, str | int | np.integer) else list(chosen)
-    place = {one: d for d, one in enumerate(corpus.ids)}
-    found = []
-    for one in chosen:
-        if isinstance(one, int | np.integer) and 0 <= one < corpus.n_documents:
-            found.append(int(one))
-        elif isinstance(one, str) and one in place:
-            found.append(place[one])
-        else:
-            ids = ", ".join(repr(one) for one in corpus.ids[:3])
-            raise InputError(
-                f"there is no document {one!r} in the corpus: documents are given by id, such as {ids}, or "
-                f"by row number from 0 to {corpus.n_documents - 1}"
-            )
-    return found
-
-
 def mixing(posterior) -> Table:
     """Return R-hat and effective draws; see `Posterior.convergence`."""
     from plugsamp.diagnostics.agreement import agreement
@@ -349,7 +332,9 @@ def mixing(posterior) -> Table:
     chains = len(posterior.parts) if posterior.owner == "chain" else 1
     how = f"{chains} chains" if chains > 1 else "one chain, its halves compared"
     formats = {"mean": ",.2f", "sd": ",.2f", "ess": ".1f", "inefficiency": ".1f"}
-    return Table(columns, f"Mixing after the burn-in of {posterior.burn_in} sweeps, {how}", formats)
+    advice = "; not yet: R-hat above 1.05, run more sweeps (plugsamp guide posterior)"
+    title = f"Mixing after the burn-in of {posterior.burn_in} sweeps, {how}"
+    return Table(columns, title + (advice if "not yet" in columns[""] else ""), formats)
 
 
 def line(text: str, width: int) -> str:

@@ -74,7 +74,10 @@ class Frame(TextReader):
                 raise InputError("label names no column; leave it out where there are no responses")
         columns = list(self.frame) if isinstance(self.frame, Mapping) else frame_columns(self.frame)
         if columns is None:
-            raise InputError(f"a data frame is needed, found {type(self.frame).__name__}")
+            raise InputError(
+                f"a data frame is needed, found {type(self.frame).__name__}; a mapping of names to "
+                "columns is taken too, such as {'text': texts, 'label': labels}"
+            )
         self._names = columns
 
     def records(self, path=None) -> Records:
@@ -108,7 +111,7 @@ class Frame(TextReader):
             raise InputError(f"{FRAME} has {self._names.count(name)} columns called {name!r}")
         column = self.frame[name]
         get = getattr(column, "to_pylist", None) or getattr(column, "to_list", None) or column.__iter__
-        return [None if _is_missing(cell) else cell for cell in get()]
+        return [None if missing_cell(cell) else cell for cell in get()]
 
     def _ids(self, n: int) -> list[str]:
         if self.id is not None:
@@ -175,7 +178,7 @@ class Frame(TextReader):
         return cells
 
 
-def _is_missing(cell) -> bool:
+def missing_cell(cell) -> bool:
     """Whether a cell is None, NaN, NaT or NA of pandas."""
     if cell is None or isinstance(cell, str):
         return cell is None
