@@ -135,3 +135,18 @@ def test_the_order_changes_the_model_little(chance):
         return stats.chi2.sf((z**2).sum() / 2, 2)
 
     chance.holds(p_value)
+
+
+def test_topics_speak_for_the_last_class_too():
+    coding = Multinomial(order="label").code(np.array(["a", "b", "c"]))
+    eta = np.array([[3.0, -3.0, -3.0, 0.0], [0.0, 3.0, -3.0, 0.0]])  # topics of a, b, c and none
+    found = coding.by_class(eta)
+    assert coding.spoken_for == ["a", "b", "c"]
+    assert found.argmax(axis=0)[:3].tolist() == [0, 1, 2]
+    np.testing.assert_allclose(found.sum(axis=0), 0, atol=1e-12)
+    np.testing.assert_allclose(found[:, 3], 0, atol=1e-12)
+    p = Multinomial(order="label").probabilities(eta.T, coding)
+    even = Multinomial(order="label").probabilities(np.zeros((1, 2)), coding)
+    log = np.log(p / even)
+    np.testing.assert_allclose(found.T, log - log.mean(axis=1, keepdims=True), atol=1e-12)
+    np.testing.assert_array_equal(coding.by_class(np.stack([eta, -eta]))[0], found)

@@ -55,6 +55,7 @@ def topics(
     topic_tokens = np.asarray(topic_tokens, dtype=float)
     share = topic_tokens / max(topic_tokens.sum(), 1.0)
     best = top_words(phi, n_words, by, word_marginal(phi, topic_tokens))
+    eta = coding.by_class(eta[:, : len(phi)]) if len(eta) else eta
     found = []
     for k in np.argsort(-share, kind="stable"):
         words = [vocabulary[w] for w in best[k]]
@@ -69,7 +70,7 @@ def _speaks_for(weights, coding, n_classes: int) -> list[tuple[str, float]]:
     if coding.task == "binary":
         weight = float(weights[0])
         return [(str(coding.classes[int(weight > 0)]), abs(weight))]
-    names = coding.output_names
+    names = coding.spoken_for
     if coding.task == "real":
         order = np.argsort(-np.abs(weights), kind="stable")[:n_classes]
     else:

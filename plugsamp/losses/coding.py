@@ -56,6 +56,27 @@ class Coding(Brief):
         return [str(c) for c in (self.classes[1:] if self.task == "binary" else self.classes)]
 
     @property
+    def spoken_for(self) -> list[str]:
+        """What topics speak for or against: the rows of `by_class`."""
+        return self.output_names if self.order is None else [str(c) for c in self.classes]
+
+    def by_class(self, eta: np.ndarray) -> np.ndarray:
+        """Return what each topic says of each class, (..., C, K) to (..., len(spoken_for), K).
+
+        These are the weights, but where classes come one after the other. There it is the log probability of
+        the class in a document of this topic alone, less that without weights, less the mean over classes.
+        """
+        if self.order is None:
+            return eta
+        no, yes = (np.logaddexp(0, sign * eta) - np.log(2) for sign in (1, -1))  # minus log(1 - p), log p
+        zero = np.zeros_like(eta[..., :1, :])
+        log_p = -np.concatenate([yes, zero], axis=-2)
+        log_p -= np.concatenate([zero, np.cumsum(no, axis=-2)], axis=-2)
+        found = np.empty_like(log_p)
+        found[..., list(self.order), :] = log_p - log_p.mean(axis=-2, keepdims=True)
+        return found
+
+    @property
     def one_model(self) -> bool:
         """Whether one likelihood can give the class probabilities: not three binary models or more."""
         return self.task != "multiclass" or len(self.classes) == 2 or self.order is not None

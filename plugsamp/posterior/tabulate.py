@@ -68,8 +68,8 @@ def _topics_of(posterior, part: Part, words: int, by: str, level: float) -> dict
 
 def _strongest(part: Part, level: float, order) -> dict:
     """For each topic the output that it speaks for most, or else against, its weight and interval."""
-    mean, low, high = intervals(part.eta[:, :, : part.n_topics], level)
-    names = [str(c) for c in part.coding.classes] if part.coding.task == "binary" else part.outputs
+    mean, low, high = intervals(part.coding.by_class(part.eta[:, :, : part.n_topics]), level)
+    names = [str(c) for c in part.coding.classes] if part.coding.task == "binary" else part.coding.spoken_for
     found: dict = {"speaks_for": [], "weight": [], "lower": [], "upper": []}
     for k in order:
         if part.coding.task == "binary":  # one output: its sign says which class

@@ -123,7 +123,8 @@ def _model(member: Part, room: int, detail: Detail, train, prediction, table: Ta
     n_topics, phi = member.n_topics, member.predictor.phi
     vocabulary = member.predictor.vocabulary
     numbers = _columns(member, train, prediction, table)
-    weights = spread(member.eta[:, :, :n_topics]) if member.outputs else np.zeros((3, 0, n_topics))
+    said = member.coding.by_class(member.eta[:, :, :n_topics]) if member.outputs else None
+    weights = spread(said) if member.outputs else np.zeros((3, 0, n_topics))
     importance = numbers.get("share")
     if importance is None or (n_topics > room and len(member.outputs)):
         importance = np.abs(weights[0]).sum(axis=0) if len(member.outputs) else -np.arange(n_topics)
@@ -135,7 +136,7 @@ def _model(member: Part, room: int, detail: Detail, train, prediction, table: Ta
     counts = train.counts() if train is not None else None
     topics = []
     for place, (k, words) in enumerate(zip(rows.tolist(), best, strict=True)):
-        strength = _weights(member.outputs, weights[:, :, k])
+        strength = _weights(member.coding.spoken_for, weights[:, :, k])
         documents = _documents(member, k, detail, train, counts, prediction) if prediction is not None else []
         mass = max(float(phi[k].sum()), 1e-300)
         topics.append(
@@ -150,7 +151,7 @@ def _model(member: Part, room: int, detail: Detail, train, prediction, table: Ta
                 },
                 speaks_for=_speaks_for(strength, member.coding.task),
                 weights=sorted(strength, key=lambda w: -abs(w.mean))[: detail.outputs],
-                n_outputs=len(member.outputs),
+                n_outputs=len(strength),
                 documents=documents,
             )
         )
