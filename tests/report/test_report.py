@@ -85,7 +85,7 @@ def test_it_can_be_left_out(at):
 
 def test_nothing_of_the_corpus_is_markup(at, capsys):
     documents(
-        "d.jsonl", labels=(HOSTILE, "b\x00\u202e"), word=HOSTILE, place=lambda i, c: HOSTILE + str(i % 2)
+        "d.jsonl", labels=(HOSTILE, "b\x00\u202ec"), word=HOSTILE, place=lambda i, c: HOSTILE + str(i % 2)
     )
     assert fit("covariates.categorical=[place]") == 0, capsys.readouterr().err
     keys = {f"{k}": HOSTILE for k in range(3)}
@@ -95,7 +95,7 @@ def test_nothing_of_the_corpus_is_markup(at, capsys):
         found = read(page)  # two scripts, no image, no handler
         text = "".join(found.text)
         assert HOSTILE in text and "\x00" not in text and "\u202e" not in text
-        assert "b\\x00\\u202e" in text
+        assert "b\\x00" in text
     data = re.search(r'id="data">(.*?)</script>', (at / "again.html").read_text())[1]
     assert "<" not in data and json.loads(data)["names"]["0"] == texts.shown(HOSTILE, names.LONGEST)
 
