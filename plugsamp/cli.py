@@ -28,6 +28,9 @@ COMMANDS = {
     ),
 }
 
+#: Methods of a posterior that people try as commands.
+IN_PYTHON = ("topics", "weights", "documents", "explain", "effects", "convergence", "plot", "rename")
+
 EXAMPLES = """\
 Examples:
   plugsamp fit                                       the docstrings of the installed numpy, scipy, ...
@@ -71,7 +74,14 @@ def _run(arguments: list[str]) -> int:
     if name not in COMMANDS:
         from plugsamp.registry import suggestion
 
-        print(f"plugsamp: no command {name!r}{suggestion(name, COMMANDS)}", file=sys.stderr)
+        if name in IN_PYTHON:
+            hint = (
+                f": in Python ps.load(FOLDER, corpus=True).{name}() has it, of a run folder; "
+                "plugsamp report writes topics, weights, explanations and chains as one page"
+            )
+        else:
+            hint = suggestion(name, COMMANDS)
+        print(f"plugsamp: no command {name!r}{hint}", file=sys.stderr)
         return 2
     return import_module(COMMANDS[name][0]).main(arguments[1:]) or 0
 

@@ -48,6 +48,8 @@ def test_a_reader_that_has_had_enough_is_no_error(arguments, buffered):
 def test_an_unknown_command(capsys):
     assert main(["fti"]) == 2
     assert "no command 'fti'; did you mean 'fit'?" in capsys.readouterr().err
+    assert main(["effects", "run=RUN"]) == 2
+    assert "ps.load(FOLDER, corpus=True).effects() has it" in capsys.readouterr().err
 
 
 def test_an_interrupt_before_anything_is_imported(at, monkeypatch, said):
