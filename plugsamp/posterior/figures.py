@@ -87,7 +87,8 @@ def _trace(posterior, ax, column: str = "log_joint"):
     if not posterior.trace:
         raise ValueError(posterior.without("trace"))
     values = [part.trace.column(column) for part in posterior.parts]
-    return plots.plot_trace(values, posterior.burn_in, column.replace("_", " "), ax)
+    names = [part.name for part in posterior.parts] if posterior.owner else None
+    return plots.plot_trace(values, posterior.burn_in, column.replace("_", " "), ax, names=names)
 
 
 def _confusion(posterior, ax, corpus=None):

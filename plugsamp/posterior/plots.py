@@ -159,7 +159,7 @@ def plot_weight_map(mean, outputs: Sequence[str], names: Sequence[str], ax=None)
     return ax
 
 
-def plot_trace(values: Sequence, burn_in: int = 0, name: str = "log joint", ax=None):
+def plot_trace(values: Sequence, burn_in: int = 0, name: str = "log joint", ax=None, *, names=None):
     """Draw a quantity of every sweep, a line for each chain; the burn-in is shaded.
 
     Parameters
@@ -170,6 +170,8 @@ def plot_trace(values: Sequence, burn_in: int = 0, name: str = "log joint", ax=N
         Sweeps before the first kept one.
     name : str
     ax : matplotlib Axes, optional
+    names : sequence of str, optional
+        What the lines are called, by default chain 1, chain 2, ...
 
     Returns
     -------
@@ -178,7 +180,8 @@ def plot_trace(values: Sequence, burn_in: int = 0, name: str = "log joint", ax=N
     ax = axes(ax, 7.0, 3.2)
     for c, one in enumerate(values):
         one = np.asarray(one, dtype=float)
-        ax.plot(np.arange(1, len(one) + 1), one, lw=1.1, color=COLOURS[c % len(COLOURS)], label=f"chain {c}")
+        label = names[c] if names else f"chain {c + 1}"
+        ax.plot(np.arange(1, len(one) + 1), one, lw=1.1, color=COLOURS[c % len(COLOURS)], label=label)
     if burn_in:
         ax.axvspan(0.5, burn_in + 0.5, color=GREY, alpha=0.15, lw=0)
         ax.text(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -108,12 +108,15 @@ def models(members: list[Part], train, prediction, table: Table | None) -> list[
 
 def _own(table: Table | None, member: Part) -> Table | None:
     """The rows of a member's topics."""
-    if table is None or member.number is None:
+    if table is None or (member.number is None and member.chain is None):
         return table
     owner = next((name for name in CHAINS if name in table.columns), None)
     if owner is None:
         return None
     names = table.column(owner)
+    if member.number is None:  # a chain that is shown for all, without its name
+        called = list(dict.fromkeys(names))
+        member = replace(member, name=called[member.chain] if member.chain < len(called) else "")
     return Table(
         table.columns, [row for name, row in zip(names, table.rows, strict=True) if name == member.name]
     )

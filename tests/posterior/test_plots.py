@@ -69,7 +69,7 @@ def test_a_trace_of_two_chains(ax):
     climb = np.concatenate([np.linspace(-1e6, 0, 20), np.zeros(20) + np.arange(20) % 3])
     assert plots.plot_trace([climb, climb + 1], burn_in=20, ax=ax) is ax
     assert len(ax.lines) == 2 and ax.get_ylim()[0] > -1e3  # the climb does not hide the rest
-    assert [t.get_text() for t in ax.get_legend().get_texts()] == ["chain 0", "chain 1"]
+    assert [t.get_text() for t in ax.get_legend().get_texts()] == ["chain 1", "chain 2"]
 
 
 def test_effects_of_a_term(ax):
