@@ -59,6 +59,11 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:  # while a command is still being imported
         print("plugsamp: interrupted", file=sys.stderr)
         return 130
+    except Exception as error:
+        if not _interrupted(error):
+            raise
+        print("plugsamp: interrupted", file=sys.stderr)
+        return 130
 
 
 def _run(arguments: list[str]) -> int:
@@ -84,6 +89,14 @@ def _run(arguments: list[str]) -> int:
         print(f"plugsamp: no command {name!r}{hint}", file=sys.stderr)
         return 2
     return import_module(COMMANDS[name][0]).main(arguments[1:]) or 0
+
+
+def _interrupted(error: BaseException) -> bool:
+    """Whether it was raised while Ctrl-C was being handled, as by a `finally` whose file is not open yet."""
+    seen = error.__context__
+    while seen is not None and not isinstance(seen, KeyboardInterrupt):
+        seen = seen.__context__
+    return seen is not None
 
 
 def _make_writable() -> None:

@@ -59,3 +59,24 @@ def test_an_interrupt_before_anything_is_imported(at, monkeypatch, said):
     monkeypatch.setattr("plugsamp.cli.import_module", interrupted)
     assert main(["fit"]) == 130
     assert said() == "plugsamp: interrupted\n"
+
+
+def test_an_error_that_an_interrupt_has_caused(monkeypatch, said):
+    def interrupted(name):
+        try:
+            raise KeyboardInterrupt
+        finally:
+            file.close()  # noqa: F821
+
+    monkeypatch.setattr("plugsamp.cli.import_module", interrupted)
+    assert main(["fit"]) == 130
+    assert said() == "plugsamp: interrupted\n"
+
+
+def test_an_error_of_its_own_is_not_an_interrupt(monkeypatch):
+    def failing(name):
+        raise RuntimeError("mine")
+
+    monkeypatch.setattr("plugsamp.cli.import_module", failing)
+    with pytest.raises(RuntimeError, match="mine"):
+        main(["fit"])

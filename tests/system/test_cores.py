@@ -1,6 +1,8 @@
 """Threads for reading and prediction: results in order, few jobs ahead, jobs without threads of their own."""
 
+import signal
 import threading
+import time
 
 import pytest
 
@@ -43,3 +45,32 @@ def test_none_leaves_the_number_as_it_is():
     with cores.threads(2), cores.threads(None):
         assert cores.n_threads() == 2
     assert cores.n_threads() == 1
+
+
+def test_threads_end_before_their_next_job_once_nobody_waits():
+    done = []
+
+    def work(i):  # jobs within a job, as documents of a batch are
+        for piece in cores.in_threads(lambda j: j, range(1_000_000)):
+            done.append(piece)
+            time.sleep(1e-4)
+
+    with cores.threads(2):
+        found = cores.in_threads(work, range(4))
+
+    def consume():
+        for _ in found:
+            raise AssertionError("a job has ended that takes minutes")
+
+    def interrupted(signum, frame):
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupted)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.3)
+        with pytest.raises(KeyboardInterrupt):
+            consume()
+        assert len(done) < 100_000
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
