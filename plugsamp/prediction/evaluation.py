@@ -135,7 +135,7 @@ class Evaluation:
 
     def __repr__(self) -> str:
         shown = [f"{k.replace('_', ' ')} {v:.3f}" for k, v in self.measures.items() if isinstance(v, float)]
-        what = ", ".join(shown) or "nothing to compare"
+        what = ", ".join(shown) or "without responses to compare with"
         return f"Evaluation({len(self.prediction.ids):,} documents, {what})"
 
     def _repr_html_(self) -> str:

@@ -80,6 +80,11 @@ def test_a_topic_that_speaks_for_no_class_shows_the_one_it_speaks_most_against(f
     assert (found["speaks_for"], found["weight"]) == (["earth", "air"], [-3.0, 2.0])
 
 
+def test_documents_without_responses_say_so(fitted):
+    scores = fitted.evaluate(fitted.corpus.with_responses(None))
+    assert "without responses to compare with" in repr(scores)
+
+
 def test_other_inputs_say_what_to_give(fitted):
     with pytest.raises(ValueError, match="words must be a whole number"):
         fitted.topics("water")
