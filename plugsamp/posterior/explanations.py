@@ -109,9 +109,12 @@ def _outputs(coding, documents, prediction, d: int) -> tuple[list[int], str]:
     if coding.task in ("real", "count"):
         return list(range(min(OUTPUTS, len(f)))), cut(min(OUTPUTS, len(f)), len(f), "responses")
     truth = documents.responses
-    if coding.order is not None:  # the outputs that have decided: up to that of the class
-        place = [coding.classes[c] for c in coding.order].index(prediction.labels[d])
-        return list(range(min(place + 1, len(f))))[-2:], ""
+    if coding.order is not None:  # classes one after the other, the last without an output
+        place = {coding.classes[c]: min(p, len(f) - 1) for p, c in enumerate(coding.order)}
+        last = place[prediction.labels[d]]
+        true = place.get(None if truth is None else _label(truth[d]), last)
+        both = {last, true} if true != last else {max(last - 1, 0), last}
+        return sorted(both), ""
     if coding.task == "multiclass":
         label = prediction.labels[d]
         first = [c for c, name in enumerate(coding.classes) if name == label]

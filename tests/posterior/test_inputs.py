@@ -80,6 +80,18 @@ def test_a_topic_that_speaks_for_no_class_shows_the_one_it_speaks_most_against(f
     assert (found["speaks_for"], found["weight"]) == (["earth", "air"], [-3.0, 2.0])
 
 
+def test_a_mistake_with_multinomial_shows_the_output_of_the_true_class(fitted):
+    posterior = ps.fit(fitted.corpus, ps.Model(3, loss="multinomial"), sweeps=12)
+    outputs = list(dict.fromkeys(posterior.weights()["output"]))  # in order, without that of the last class
+    last = next(c for c in ("air", "earth", "water") if c not in outputs)
+    predicted = posterior.predict().labels.tolist()
+    for true in (*outputs, last):
+        wrong = fitted.corpus.with_responses([true] * fitted.corpus.n_documents)
+        for d in range(0, fitted.corpus.n_documents, 6):
+            found = set(posterior.explain(wrong, documents=fitted.corpus.ids[d])["output"])
+            assert {c if c in outputs else outputs[-1] for c in (true, predicted[d])} <= found
+
+
 def test_documents_without_responses_say_so(fitted):
     scores = fitted.evaluate(fitted.corpus.with_responses(None))
     assert "without responses to compare with" in repr(scores)
