@@ -128,6 +128,8 @@ class Model:
         if not isinstance(coding, Coding):
             raise TypeError(f"{self.loss!r}: code must return a Coding, not {type(coding).__name__}")
         coding = _of_weight(coding, corpus.weights)
+        if coding.task == "real":
+            _warn_of_constants(coding)
         if coding.task == "real" and not self.standardise:
             _warn_of_units(coding.y)
         return coding.standardised() if self.standardise and coding.task == "real" else coding
@@ -188,6 +190,19 @@ def _prior(name: str, value) -> np.ndarray:
         limits = f"{SMALLEST_PRIOR:g} or more" if not worst > LARGEST_PRIOR else f"{LARGEST_PRIOR:g} or less"
         raise ValueError(f"{name} must be {limits} everywhere, found {worst}")
     return value
+
+
+def _warn_of_constants(coding) -> None:
+    """Warn of real responses that are the same for all documents."""
+    for name, values in zip(coding.output_names, coding.y.T, strict=True):
+        values = values[~np.isnan(values)]
+        if len(values) > 1 and np.ptp(values) == 0:
+            warnings.warn(
+                f"the response {name!r} is {values[0]:.6g} for all {len(values):,} documents, so "
+                "there is nothing to predict; check that the right column is given",
+                InputWarning,
+                stacklevel=4,
+            )
 
 
 def _warn_of_units(y) -> None:

@@ -92,6 +92,12 @@ def test_a_mistake_with_multinomial_shows_the_output_of_the_true_class(fitted):
             assert {c if c in outputs else outputs[-1] for c in (true, predicted[d])} <= found
 
 
+def test_a_response_that_is_the_same_for_all_documents_warns(fitted):
+    same = fitted.corpus.with_responses(np.full(fitted.corpus.n_documents, 0.5))
+    with pytest.warns(InputWarning, match=r"'y' is 0\.5 for all 18 documents"):
+        ps.fit(same, ps.Model(2, loss="gaussian"), sweeps=3)
+
+
 def test_documents_without_responses_say_so(fitted):
     scores = fitted.evaluate(fitted.corpus.with_responses(None))
     assert "without responses to compare with" in repr(scores)
