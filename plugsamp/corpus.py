@@ -332,8 +332,11 @@ class Corpus:
         needed = self.n_tokens * BYTES_PER_TOKEN
         free = memory.available_bytes() if needed > memory.LITTLE else None
         if free is not None and needed > free:
+            longest = int(np.argmax(self.lengths))
+            alone = int(self.lengths[longest])
+            most = f" (document {self.ids[longest]!r} alone has {alone})" if 2 * alone > self.n_tokens else ""
             raise InputError(
-                f"{self.n_tokens} tokens need {needed} bytes of memory ({BYTES_PER_TOKEN} a token), "
+                f"{self.n_tokens} tokens{most} need {needed} bytes of memory ({BYTES_PER_TOKEN} a token), "
                 f"{free} are free; take fewer documents or a smaller vocabulary"
             )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import re
+import stat
 import sys
 import warnings
 import zlib
@@ -34,6 +35,7 @@ def read_bytes(path) -> bytes:
     if str(path) == STANDARD_INPUT:
         return sys.stdin.buffer.read()
     path = Path(path)
+    check_device(path)
     try:
         raw = path.read_bytes()
     except FileNotFoundError:
@@ -56,6 +58,16 @@ def read_bytes(path) -> bytes:
         raise InputError(
             f"the compressed data is damaged ({error}); no part of the file is used", file=path
         ) from None
+
+
+def check_device(path: Path) -> None:
+    """Refuse a device, which has no end; a terminal and a pipe have one."""
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return  # whoever opens the file says what is wrong
+    if stat.S_ISBLK(mode) or (stat.S_ISCHR(mode) and not re.match(r"/dev/(stdin|fd/|tty|pts/)", str(path))):
+        raise InputError("this is a device, a file is needed (corpus.path=- reads standard input)", file=path)
 
 
 def _unpacked(raw: bytes, path) -> bytes:
@@ -277,6 +289,7 @@ def _pieces(path, size: int = 1 << 20) -> Iterator[bytes]:
             yield piece
         return
     path = Path(path)
+    check_device(path)
     try:
         with open(path, "rb") as file:
             yield from (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -9,7 +11,10 @@ import scipy.sparse as sp
 from plugsamp import sizes
 from plugsamp.corpus import Corpus
 from plugsamp.errors import InputError
+from plugsamp.readers.csv import Table
+from plugsamp.readers.jsonl import JsonLines
 from plugsamp.readers.ldac import LdaC
+from plugsamp.readers.lines import Lines
 from plugsamp.readers.mallet_state import MalletState
 from plugsamp.readers.matrix_market import MatrixMarket
 from plugsamp.readers.npz import Matrix
@@ -92,3 +97,20 @@ def test_shares_are_as_they_are_written():
         for hundredths in range(1, 100):
             exact, share = hundredths * number / 100, hundredths / 100
             assert share_of(share, number) == exact
+
+
+def test_a_document_that_is_most_of_the_tokens_is_named(monkeypatch):
+    corpus = Corpus.from_counts([[2_000_000_000, 0], [1, 1]], ids=["long", "short"])
+    monkeypatch.setattr(memory, "available_bytes", lambda: 10**9)
+    with pytest.raises(InputError, match=r"2000000002 tokens \(document 'long' alone has 2000000000\) need"):
+        corpus.check_memory()
+
+
+@pytest.mark.parametrize("reader", [SvmLight, LdaC, BagOfWords, MatrixMarket, Lines, JsonLines, Table])
+@pytest.mark.skipif(not Path("/dev/zero").is_char_device(), reason="there is no /dev/zero")
+def test_a_device_is_refused(reader):
+    with pytest.raises(InputError, match="/dev/zero: this is a device"):
+        reader(path="/dev/zero").read()
+    if hasattr(reader, "batches"):
+        with pytest.raises(InputError, match="/dev/zero: this is a device"):
+            list(reader(path="/dev/zero").batches(("a",), 10))
