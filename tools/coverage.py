@@ -73,9 +73,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--level", type=float, default=0.9)
-    parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--documents", type=int, default=4000)
+    parser.add_argument("--level", type=float, default=0.9, help="probability inside an interval")
+    parser.add_argument("--seeds", type=int, default=3, help="how many simulated models")
+    parser.add_argument("--documents", type=int, default=4000, help="new documents of each length")
     arguments = parser.parse_args()
     rows = [covered(seed, arguments.level, arguments.documents) for seed in range(arguments.seeds)]
     print("words " + " ".join(f"seed {seed}" for seed in range(arguments.seeds)) + "  mean")

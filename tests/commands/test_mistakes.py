@@ -78,7 +78,7 @@ def test_a_failing_job_of_a_sweep_says_so_and_the_others_run(at, write_documents
         (["weight_update=x", "corpus.path=absent"], ["weight_update must be one of auto, block"]),
         (["weight_passes=0", "corpus.path=absent"], ["weight_passes must be a whole number, 1 or more"]),
         (["seed=-1", "corpus.path=absent"], ["seed must be a whole number, 0 or more, not -1"]),
-        (["loss=null"], ["loss=null: a choice is needed", "hinge, logistic, none"]),
+        (["loss=null"], ["loss=null: a choice is needed", "hinge, logistic, multinomial, none"]),
         (["=3"], ["=3: a choice is needed"]),
         (["~loss"], ["loss has no name; choose one: loss=NAME"]),
         (["~n_topics"], ["the option n_topics is missing"]),
