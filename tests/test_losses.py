@@ -238,3 +238,19 @@ def test_a_variance_that_cannot_be_sampled_is_refused():
     parameters = loss.start(1)
     with pytest.raises(ValueError, match=r"variance is above 1e\+30.*larger units or standardise=true"):
         loss.update(parameters, np.array([[10.0], [10.0 * 1e40]]), np.random.default_rng(0))
+
+
+@pytest.mark.parametrize(
+    ("task", "weights", "found"),
+    [
+        ("multiclass", [1.0, -3.0, 2.0], [2, 0]),
+        ("multilabel", [-1.0, -3.0, -2.0], [1]),
+        ("multiclass", [-1.0, 0.5, -2.0], [1]),
+        ("real", [1.0, -3.0, 2.0], [1, 2]),
+        ("count", [1.0, -3.0, 2.0], [1, 2]),
+        ("binary", [-0.5], [0]),
+    ],
+)
+def test_what_a_topic_speaks_for(task, weights, found):
+    coding = Coding(np.empty((0, len(weights))), task, np.array(["a", "b", "c"], dtype=object))
+    assert coding.strongest(np.array(weights), 2) == found

@@ -71,13 +71,7 @@ def _speaks_for(weights, coding, n_classes: int) -> list[tuple[str, float]]:
         weight = float(weights[0])
         return [(str(coding.classes[int(weight > 0)]), abs(weight))]
     names = coding.spoken_for
-    if coding.task == "real":
-        order = np.argsort(-np.abs(weights), kind="stable")[:n_classes]
-    else:
-        order = [c for c in np.argsort(-weights, kind="stable")[:n_classes] if weights[c] > 0]
-        if not len(order):
-            order = [int(np.argmin(weights))]
-    return [(names[c], float(weights[c])) for c in order]
+    return [(names[c], float(weights[c])) for c in coding.strongest(weights, n_classes)]
 
 
 def plain_table(rows: Sequence[Topic], width: int = 100) -> str:

@@ -76,6 +76,17 @@ class Coding(Brief):
         found[..., list(self.order), :] = log_p - log_p.mean(axis=-2, keepdims=True)
         return found
 
+    def strongest(self, weights: np.ndarray, n: int) -> list[int]:
+        """Return which rows of `by_class` a topic speaks for, at most `n`, the strongest first.
+
+        Of classes and labels those with positive weights, or else the one with the smallest. Of numbers, and
+        of two classes in one output, those with the largest weights of either sign.
+        """
+        if self.task in ("real", "count", "binary"):
+            return np.argsort(-np.abs(weights), kind="stable")[:n].tolist()
+        order = np.argsort(-weights, kind="stable")[:n]
+        return order[weights[order] > 0].tolist() or [int(np.argmin(weights))]
+
     @property
     def one_model(self) -> bool:
         """Whether one likelihood can give the class probabilities: not three binary models or more."""

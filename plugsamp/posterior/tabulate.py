@@ -79,9 +79,7 @@ def _strongest(part: Part, level: float, order) -> dict:
             )
             output = int(positive)
         else:
-            real = part.coding.task in ("real", "count")
-            strongest = np.abs(mean[:, k]) if real or not (mean[:, k] > 0).any() else mean[:, k]
-            output = int(np.argmax(strongest))
+            (output,) = part.coding.strongest(mean[:, k], 1)
             numbers = (mean[output, k], low[output, k], high[output, k])
         for name, value in zip(found, (names[output], *map(float, numbers)), strict=True):
             found[name].append(value)

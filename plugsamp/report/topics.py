@@ -140,6 +140,7 @@ def _model(member: Part, room: int, detail: Detail, train, prediction, table: Ta
     topics = []
     for place, (k, words) in enumerate(zip(rows.tolist(), best, strict=True)):
         strength = _weights(member.coding.spoken_for, weights[:, :, k])
+        spoken = member.coding.strongest(weights[0, :, k], SPEAKS) if strength else []
         documents = _documents(member, k, detail, train, counts, prediction) if prediction is not None else []
         mass = max(float(phi[k].sum()), 1e-300)
         topics.append(
@@ -152,7 +153,7 @@ def _model(member: Part, room: int, detail: Detail, train, prediction, table: Ta
                     name: float(numbers[name][k]) if name in numbers else None
                     for name in ("share", "coherence", "entropy", "effect")
                 },
-                speaks_for=_speaks_for(strength, member.coding.task),
+                speaks_for=[strength[c] for c in spoken],
                 weights=sorted(strength, key=lambda w: -abs(w.mean))[: detail.outputs],
                 n_outputs=len(strength),
                 documents=documents,
@@ -169,14 +170,6 @@ def _ranked(phi, rows, shares) -> dict[str, np.ndarray]:
 
 def _weights(outputs: list[str], values) -> list[Weight]:
     return [Weight(shown(name), *map(float, three)) for name, three in zip(outputs, values.T, strict=True)]
-
-
-def _speaks_for(weights: list[Weight], task: str) -> list[Weight]:
-    """Of classes those that it speaks for, most of all; or the one it speaks most against."""
-    if task in ("real", "count", "binary"):
-        return sorted(weights, key=lambda w: -abs(w.mean))[:SPEAKS]
-    found = sorted((w for w in weights if w.mean > 0), key=lambda w: -w.mean)[:SPEAKS]
-    return found or sorted(weights, key=lambda w: w.mean)[:1]
 
 
 def _columns(member: Part, train, prediction, table: Table | None) -> dict[str, np.ndarray]:
