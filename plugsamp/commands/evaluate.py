@@ -16,8 +16,8 @@ from plugsamp.commands.command import Command
 from plugsamp.commands.settings import settings_of
 from plugsamp.commands.targets import target
 from plugsamp.commands.wording import warnings_to
+from plugsamp.files import csv_files
 from plugsamp.files.whole import complete, write_json
-from plugsamp.fitting.runfolder import write_table
 from plugsamp.prediction.by_output import ByOutput, by_output
 from plugsamp.prediction.evaluation import evaluate
 from plugsamp.system import cores
@@ -82,7 +82,7 @@ def task(config: DictConfig) -> float | None:
                     files[kind].unlink(missing_ok=True)
                     continue
                 with complete(files[kind], "backslashreplace", newline="", bom=settings.bom) as file:
-                    write_table(file, *found[kind])
+                    csv_files.write(file, *found[kind])
     return main
 
 

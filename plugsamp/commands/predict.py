@@ -9,7 +9,7 @@ import logging
 import re
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 
@@ -24,12 +24,11 @@ from plugsamp.commands.targets import target
 from plugsamp.commands.wording import warnings_to
 from plugsamp.corpus import Corpus
 from plugsamp.files.table_files import TableFile
-from plugsamp.fitting.runfolder import prediction_rows
 from plugsamp.posterior import names
 from plugsamp.posterior.parts import naming
-from plugsamp.prediction.evaluation import Evaluation
 from plugsamp.prediction.matching import warn_of_strangers
 from plugsamp.prediction.stream import corpora, predicted
+from plugsamp.prediction.table import prediction_table
 from plugsamp.readers.files import STANDARD_INPUT
 from plugsamp.system import cores
 
@@ -68,6 +67,7 @@ def task(config: DictConfig) -> None:
         reader = saved.reader_of(config, predictor, False, given, settings.part)
         topics = naming(predictor)
         named = _topic_names(settings, topics) if settings.proportions else {}
+        topic_names = tuple(named.get(key, "") for key in topics.keys)
         identity = _identity(settings, predictor, reader, named)
         with TableFile(out and str(out), identity, settings.bom) as file:
             if file.done:
@@ -75,8 +75,10 @@ def task(config: DictConfig) -> None:
             documents = _skipped(_documents(reader, predictor, settings.part, batch), file.done)
             totals = Totals(file.done)
             for corpus, prediction in predicted(predictor, documents, n_jobs):
-                columns, rows, texts = _rows(corpus, prediction, settings.proportions, named, topics)
-                file.write(columns, rows, texts)
+                table, texts = _table(
+                    corpus, replace(prediction, topic_names=topic_names), settings.proportions
+                )
+                file.write(table.columns, table.rows, texts)
                 totals.add(prediction)
         if out is not None:
             print(f"{totals.n_documents:,} documents in {out}")
@@ -183,18 +185,13 @@ def _skipped(documents: Iterator[Corpus], n: int) -> Iterator[Corpus]:
             yield corpus.take(np.arange(left_out, corpus.n_documents)) if left_out else corpus
 
 
-def _rows(corpus: Corpus, prediction, proportions: bool, named, topics):
-    """Return columns, rows, and the columns that are text."""
+def _table(corpus: Corpus, prediction, proportions: bool):
+    """Return the table of a batch, and the columns that are text."""
     truth = corpus.responses if prediction.labels is not None else None
-    table = Evaluation(prediction, truth, {}, None).table()
-    if proportions:
-        others, _ = prediction_rows(**table)
-        table |= {"theta": prediction.theta, "theta_names": names.columns(named, topics.keys, others)}
-    columns, rows = prediction_rows(**table)
     texts = ["id"]
     if prediction.coding.task in ("binary", "multiclass"):
         texts += ["true", "predicted"]
-    return columns, list(rows), texts
+    return prediction_table(prediction, truth, proportions), texts
 
 
 def _identity(settings: Settings, predictor, reader, named) -> str | None:

@@ -23,12 +23,7 @@ from plugsamp.files.storage import StorageError
 from plugsamp.files.whole import write_json
 from plugsamp.fitting.fit import check_scheme, fit, kept_sweeps
 from plugsamp.fitting.progress import Progress
-from plugsamp.fitting.runfolder import (
-    CHECKPOINT,
-    CONFIG,
-    TraceFile,
-    write_predictions,
-)
+from plugsamp.fitting.runfolder import CHECKPOINT, CONFIG, TraceFile
 from plugsamp.fitting.second_step import SecondStep
 from plugsamp.kernels.base import Kernel
 from plugsamp.losses.coding import is_missing
@@ -138,7 +133,7 @@ def run(settings, chosen: Mapping, model: Model, folder: Path, resumed=None) -> 
     kernel = chosen["kernel"] if posterior.chain is None else posterior.chain.kernel
     metrics["references"] = references(model, kernel)
     if tested is not None:
-        write_predictions(folder / "predictions.csv", **tested.table())
+        tested.table().to_csv(folder / "predictions.csv")
     files.weights(posterior).to_csv(folder / "weights.csv")
     files.topics(posterior, settings.top_words, settings.topic_words).to_csv(folder / "topics.csv")
     if settings.netcdf:

@@ -27,3 +27,10 @@ def writer(file):
 def dict_writer(file, columns) -> csv.DictWriter:
     """The same for rows as mappings."""
     return csv.DictWriter(_Rows(file), columns, lineterminator="\r\n")
+
+
+def write(file, columns, rows) -> None:
+    """Write a table into a text file that was opened with ``newline=""``."""
+    out = writer(file)
+    out.writerow(columns)
+    out.writerows(rows)

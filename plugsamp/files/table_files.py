@@ -54,7 +54,7 @@ def text_of(columns: Sequence[str], rows: Iterable[Sequence], form: str, header:
 
 
 def _plain(cell):
-    if cell == "" or (isinstance(cell, float) and not math.isfinite(cell)):
+    if cell is None or cell == "" or (isinstance(cell, float) and not math.isfinite(cell)):
         return None
     return cell if isinstance(cell, str | int | float | bool) else str(cell)
 

@@ -1,4 +1,4 @@
-"""The files of a run: trace, metrics, predictions, topics."""
+"""The files of a run folder, and the trace as it grows."""
 
 from __future__ import annotations
 
@@ -6,11 +6,8 @@ import errno
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import numpy as np
-
 from plugsamp.files import csv_files, storage
-from plugsamp.files.whole import complete, is_file
-from plugsamp.losses.coding import is_missing
+from plugsamp.files.whole import is_file
 
 #: The configuration of a run, in its folder.
 CONFIG = "config.yaml"
@@ -101,110 +98,3 @@ class TraceFile:
         except OSError:  # what could not be written was said when it was
             if error[0] is None:
                 raise
-
-
-def write_predictions(path, *table, **more) -> None:
-    """predictions.csv: the table that `prediction_rows` makes of the other arguments."""
-    with complete(path, errors="backslashreplace", newline="") as file:
-        write_table(file, *prediction_rows(*table, **more))
-
-
-def write_table(file, columns, rows) -> None:
-    """A table as CSV."""
-    writer = csv_files.writer(file)
-    writer.writerow(columns)
-    writer.writerows(rows)
-
-
-def prediction_rows(
-    ids,
-    truth,
-    predicted,
-    scores,
-    score_names,
-    n_unknown,
-    names=None,
-    *,
-    n_known=None,
-    probabilities=None,
-    class_names=None,
-    intervals=None,
-    theta=None,
-    theta_names=None,
-):
-    """Column names, and a row a document, in the order of the corpus.
-
-    Parameters
-    ----------
-    ids : sequence of str (D,)
-    truth : ndarray (D,) or (D, C), or None
-        As the user gave it; missing is an empty cell.
-    predicted : ndarray (D,) or (D, C), or None
-    scores : ndarray (D, S)
-    score_names : sequence of str (S,)
-    n_unknown : ndarray (D,) of int
-        Tokens outside the model's vocabulary.
-    names : sequence of str, optional
-        Of the columns of `truth` and `predicted` where they have several.
-    n_known : ndarray (D,) of int, optional
-        Tokens used; of a document with 0 the prior is all that the prediction knows.
-    probabilities : ndarray (D, classes), optional
-    class_names : sequence of str (classes,)
-    intervals : ndarray (D, C, 2), optional
-        Lower and upper ends of the predicted values.
-    theta : ndarray (D, K), optional
-        Topic proportions.
-    theta_names : sequence of K str, optional
-        Their columns.
-
-    Returns
-    -------
-    columns : list of str
-    rows : iterator of lists
-    """
-    columns = ["id", *_columns("true", truth, names), *_columns("predicted", predicted, names)]
-    numbers = []
-    if intervals is not None:
-        several = intervals.shape[1] > 1
-        for c in range(intervals.shape[1]):
-            end = f"_{names[c] if names is not None else c}" if several else ""
-            columns += [f"lower{end}", f"upper{end}"]
-        numbers.append(intervals.reshape(len(intervals), -1))
-    if probabilities is not None:
-        columns += [f"probability_{name}" for name in class_names]
-        numbers.append(probabilities)
-    columns += [f"score_{name}" for name in score_names]
-    numbers.append(scores)
-    if theta is not None:
-        columns += theta_names or [f"topic_{k}" for k in range(theta.shape[1])]
-        numbers.append(theta)
-    counts = [("n_known", n_known), ("n_unknown", n_unknown)]
-    counts = [(name, values) for name, values in counts if values is not None]
-    columns += [name for name, _ in counts]
-    numbers = np.hstack(numbers)
-    rows = (
-        [
-            ids[d],
-            *_cells(truth, d),
-            *_cells(predicted, d),
-            *numbers[d].tolist(),
-            *(int(values[d]) for _, values in counts),
-        ]
-        for d in range(len(ids))
-    )
-    return columns, rows
-
-
-def _columns(what: str, values, names) -> list[str]:
-    if values is None:
-        return []
-    if np.ndim(values) == 1 or values.shape[1] == 1:
-        return [what]
-    return [f"{what}_{n}" for n in (names if names is not None else range(values.shape[1]))]
-
-
-def _cells(values, d: int) -> list:
-    if values is None:
-        return []
-    row = np.atleast_1d(values[d])
-    return ["" if missing else plain for plain, missing in zip(row.tolist(), is_missing(row), strict=True)]

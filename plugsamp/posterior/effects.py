@@ -16,8 +16,8 @@ from scipy import stats
 
 from plugsamp.checks import is_number, whole
 from plugsamp.errors import InputError
+from plugsamp.files.tables import Table
 from plugsamp.posterior.design import Design, design
-from plugsamp.posterior.tables import Table
 from plugsamp.system import memory
 
 #: Draws of the proportions (as many as stm simulates), and the probability inside an interval.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from plugsamp.files.tables import Table
 from plugsamp.posterior.rankings import top_words, word_marginal
-from plugsamp.posterior.tables import Table
 from plugsamp.posterior.tabulate import stacked, weights_of
 
 #: Covariates in weights.csv: of many those with the strongest weights.

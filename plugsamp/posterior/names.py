@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import unicodedata
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -64,27 +63,6 @@ class Naming:
     @cached_property
     def _known(self) -> frozenset[str]:
         return frozenset(self.keys)
-
-
-def columns(names: Mapping[str, str], keys, taken) -> list[str]:
-    """What the topics' columns of a table are called: their names where they have some, or ``topic_3``.
-
-    Parameters
-    ----------
-    names : mapping of str to str
-        By topic (`read`).
-    keys : sequence of str
-        The topics, in order.
-    taken : collection of str
-        Of other columns. A name that is one of them, or that two topics have, is followed by the topic's own.
-    """
-    plain = [f"topic_{i}" for i in range(len(keys))]
-    often = Counter([*taken, *plain, *names.values()])
-    found = []
-    for key, column in zip(keys, plain, strict=True):
-        name = names.get(key)
-        found.append(column if name is None else name if often[name] == 1 else f"{name} ({column})")
-    return found
 
 
 def read(path, naming: Naming) -> dict[str, str]:

@@ -210,7 +210,7 @@ def plot_effects(table, term: str | None = None, ax=None):
 
     Parameters
     ----------
-    table : plugsamp.posterior.tables.Table
+    table : plugsamp.files.tables.Table
         As `plugsamp.posterior.effects.effects` returns it.
     term : str, optional
         By default the first one that is no intercept.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,9 +11,9 @@ import numpy as np
 from plugsamp.checks import n_jobs_of
 from plugsamp.corpus import Corpus
 from plugsamp.errors import InputError
+from plugsamp.files.tables import Table
 from plugsamp.posterior import tabulate
 from plugsamp.posterior.base import Parts
-from plugsamp.posterior.tables import Table
 from plugsamp.prediction.results import Prediction
 from plugsamp.readers.frame import corpus_of_texts, missing_cell
 from plugsamp.system import cores
@@ -196,7 +197,12 @@ class Posterior(Parts):
             while len(self._predicted) > 1:
                 self._predicted.pop(next(iter(self._predicted)))
             self._predicted[id(corpus)] = found
-        return found[1]
+        return self._named(found[1])
+
+    def _named(self, prediction: Prediction) -> Prediction:
+        keys = (part.key(k) for part in self.parts for k in range(part.n_topics))
+        names = tuple(self._names.get(key, "") for key in keys) if self._names else ()
+        return replace(prediction, topic_names=names) if names else prediction
 
     def predict_iter(self, documents, *, batch: int | None = None, n_jobs: int | None = None):
         """Predict documents in batches; see `plugsamp.prediction.stream.predict_iter`."""

@@ -7,10 +7,10 @@ import numpy as np
 from plugsamp.brief import clipped, one_line, shown
 from plugsamp.checks import listed, whole
 from plugsamp.errors import InputError
+from plugsamp.files.tables import Table
 from plugsamp.posterior import explanations
 from plugsamp.posterior.parts import Part, alone
 from plugsamp.posterior.rankings import check_ranking, top_words, word_marginal
-from plugsamp.posterior.tables import Table
 
 #: What a topic's numbers are called in a table of topics, where they are known.
 NUMBERS = ("npmi", "coherence", "diversity", "exclusivity")

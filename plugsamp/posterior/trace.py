@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from plugsamp.posterior.tables import Table
+from plugsamp.files.tables import Table
 
 #: Columns that say whose a row is.
 OWNERS = ("chain", "task")

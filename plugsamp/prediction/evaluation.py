@@ -6,12 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from plugsamp.files.tables import Table
 from plugsamp.losses.coding import is_missing
-from plugsamp.posterior.tables import Table
 from plugsamp.prediction import metrics
 from plugsamp.prediction.matching import responses_for
 from plugsamp.prediction.perplexity import document_completion
 from plugsamp.prediction.results import Prediction
+from plugsamp.prediction.table import prediction_table
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -143,29 +144,9 @@ class Evaluation:
         table = Table({"measure": list(rows), "value": list(rows.values())})
         return f"<p>{len(self.prediction.ids):,} documents</p>{table._repr_html_()}"
 
-    def table(self) -> dict:
-        """Arguments of `plugsamp.fitting.runfolder.write_predictions`."""
-        prediction, coding = self.prediction, self.prediction.coding
-        real = coding.task in ("real", "count")
-        several = real or coding.task == "multilabel"
-        extra = {}
-        if prediction.probabilities is not None:
-            extra |= {
-                "probabilities": prediction.probabilities,
-                "class_names": [str(c) for c in coding.classes],
-            }
-        if real and prediction.calibrated:
-            extra["intervals"] = prediction.interval(metrics.LEVEL)
-        return extra | {
-            "ids": prediction.ids,
-            "truth": self.truth,
-            "predicted": prediction.labels,
-            "scores": prediction.f,
-            "score_names": coding.output_names,
-            "n_known": prediction.n_known,
-            "n_unknown": prediction.n_unknown,
-            "names": coding.output_names if several else None,
-        }
+    def table(self) -> Table:
+        """Return predictions.csv: predictions beside the true responses."""
+        return prediction_table(self.prediction, self.truth)
 
 
 def evaluate(predictor, corpus, held_out: bool = False, prediction: Prediction | None = None) -> Evaluation:

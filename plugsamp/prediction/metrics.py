@@ -9,6 +9,7 @@ import numpy as np
 from plugsamp.checks import listed
 from plugsamp.lookalikes import advice, looks_missing, matched
 from plugsamp.losses.coding import is_missing
+from plugsamp.prediction.table import LEVEL
 
 #: The one number by which a task is judged.
 MAIN = {
@@ -18,9 +19,6 @@ MAIN = {
     "real": "r2",
     "count": "r2",
 }
-
-#: The probability of the intervals whose coverage is measured, and which predictions.csv holds.
-LEVEL = 0.9
 
 
 def evaluate(prediction, responses) -> dict:

@@ -41,6 +41,8 @@ class Prediction:
     likelihood : bool
         Whether the probabilities are made of those of likelihoods, so that they have a log loss: True for a
         likelihood a class, whose sum they are divided by, where `calibrated` is False.
+    topic_names : tuple of K str
+        Names that topics were given, "" of those without one; () where none has a name.
     """
 
     zbar: np.ndarray
@@ -55,6 +57,7 @@ class Prediction:
     coding: Coding
     predictive: Predictive | None = None
     likelihood: bool = False
+    topic_names: tuple[str, ...] = ()
 
     def to_frame(self, topics: bool = True):
         """Return the predictions as a pandas.DataFrame, a row each document in their order.
@@ -67,25 +70,25 @@ class Prediction:
         Returns
         -------
         pandas.DataFrame
-            The columns of predictions.csv: ``id``, ``predicted``, ``probability_CLASS``, ``score_OUTPUT``,
-            ``topic_K``, ``n_known``, ``n_unknown``.
+            The columns of predictions.csv without the true responses
+            (`plugsamp.prediction.table.prediction_table`).
 
         Raises
         ------
         ImportError
             pandas is not installed.
         """
-        from plugsamp.posterior.overview import prediction_table
+        from plugsamp.prediction.table import prediction_table
 
-        return prediction_table(self, topics).to_frame()
+        return prediction_table(self, topics=topics).to_frame()
 
     def __repr__(self) -> str:
-        from plugsamp.posterior.overview import short_prediction_table
+        from plugsamp.prediction.table import short_prediction_table
 
         return short_prediction_table(self, 5).text()
 
     def _repr_html_(self) -> str:
-        from plugsamp.posterior.overview import ROWS, short_prediction_table
+        from plugsamp.prediction.table import ROWS, short_prediction_table
 
         return short_prediction_table(self, ROWS).html(ROWS)
 

@@ -18,14 +18,13 @@ from markupsafe import Markup
 from plugsamp import references
 from plugsamp.errors import InputError
 from plugsamp.files.whole import json_text, write_text
-from plugsamp.fitting.runfolder import prediction_rows
 from plugsamp.posterior import explanations, names
 from plugsamp.posterior.parts import alone, calibrated, naming
 from plugsamp.posterior.posterior import Posterior
 from plugsamp.posterior.rankings import DEFAULT, RANKINGS
 from plugsamp.posterior.record import record
-from plugsamp.prediction.evaluation import Evaluation
 from plugsamp.prediction.models import load_model
+from plugsamp.prediction.table import prediction_table
 from plugsamp.report import chains, explain, folder, outcome, texts, topics, weights
 
 log = logging.getLogger(__name__)
@@ -209,8 +208,9 @@ def _data(topics: names.Naming, named: dict[str, str]) -> dict:
 
 def _table(prediction, corpus) -> folder.Table:
     """Predictions as predictions.csv would have them."""
-    columns, rows = prediction_rows(**Evaluation(prediction, corpus.responses, {}, None).table())
-    return folder.Table(columns, [[str(cell) for cell in row] for row in rows])
+    table = prediction_table(prediction, corpus.responses)
+    rows = [["" if cell is None else str(cell) for cell in row] for row in table.rows]
+    return folder.Table(list(table.columns), rows)
 
 
 def _explanations(members, predictor, train, test, scored, documents, new):

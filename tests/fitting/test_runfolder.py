@@ -9,10 +9,11 @@ import logging
 import numpy as np
 import pytest
 
+from plugsamp.files.tables import Table
 from plugsamp.files.whole import write_json
 from plugsamp.fitting import progress
 from plugsamp.fitting.progress import Progress, duration, quantity
-from plugsamp.fitting.runfolder import TraceFile, holds_run, write_predictions
+from plugsamp.fitting.runfolder import TraceFile, holds_run
 
 
 def refuse(name):
@@ -36,11 +37,8 @@ def test_a_row_of_the_trace_is_on_disk_at_once(tmp_path):
 
 def test_any_text_comes_back_from_a_table(tmp_path):
     cells = ["a\rb", "c\nd", "e\r\nf", 'g"h', "i,j", "\x00.", "\u2028", " k "]
-    write_predictions(
-        tmp_path / "p.csv", ids=cells, truth=np.array(cells, object), predicted=None, scores=np.zeros((8, 0)),
-        score_names=[], n_unknown=np.zeros(8, int),
-    )  # fmt: skip
-    assert read(tmp_path / "p.csv") == [["id", "true", "n_unknown"], *([c, c, "0"] for c in cells)]
+    Table({"id": cells, "n": np.zeros(8, int)}).to_csv(tmp_path / "t.csv")
+    assert read(tmp_path / "t.csv") == [["id", "n"], *([c, "0"] for c in cells)]
     with TraceFile(tmp_path / "trace.csv") as trace:
         trace({"task": "a\rb", "sweep": 1})
     assert read(tmp_path / "trace.csv")[1] == ["a\rb", "1"]
@@ -59,63 +57,6 @@ def test_metrics_are_strict_json(tmp_path):
     assert back["a"] == 0.5 and back["n"] == 3 and back["ok"] is True and back["none"] is None
     assert back["test"] == {"r2": None, "list": [1.0, None]}
     assert back["not_finite"] == ["test.r2 = nan", "test.list[1] = -inf"]
-
-
-def test_predictions_of_classes(tmp_path):
-    truth = np.array(["a", None, "b,c"], dtype=object)
-    predicted = np.array(["a", "b,c", 'say "hi"'], dtype=object)
-    scores = np.array([[1.0, 0.1], [0.5, 1 / 3], [0.0, -1.0]])
-    write_predictions(
-        tmp_path / "p.csv", ("1", "2", "\ud800"), truth, predicted, scores, ["a", "b,c"], [0, 2, 0]
-    )
-    rows = read(tmp_path / "p.csv")
-    assert rows[0] == ["id", "true", "predicted", "score_a", "score_b,c", "n_unknown"]
-    assert rows[2] == ["2", "", "b,c", "0.5", repr(1 / 3), "2"]
-    assert rows[3][:3] == ["\\ud800", "b,c", 'say "hi"']
-
-
-def test_predictions_of_several_columns(tmp_path):
-    truth = np.array([[1.0, np.nan]])
-    predicted = np.array([[1, 0]])
-    write_predictions(tmp_path / "p.csv", ("x",), truth, predicted, np.zeros((1, 2)), "uv", [0], names="uv")
-    header, row = read(tmp_path / "p.csv")
-    assert header == [
-        "id",
-        "true_u",
-        "true_v",
-        "predicted_u",
-        "predicted_v",
-        "score_u",
-        "score_v",
-        "n_unknown",
-    ]
-    assert row == ["x", "1.0", "", "1", "0", "0.0", "0.0", "0"]
-
-
-def test_predictions_without_truth(tmp_path):
-    write_predictions(tmp_path / "p.csv", ("x",), None, np.array(["a"]), np.zeros((1, 1)), ["a"], [1])
-    assert read(tmp_path / "p.csv") == [["id", "predicted", "score_a", "n_unknown"], ["x", "a", "0.0", "1"]]
-
-
-def test_predictions_with_probabilities_intervals_and_counts(tmp_path):
-    write_predictions(
-        tmp_path / "p.csv", ("x", "y"), None, np.array(["a", "b"]), np.zeros((2, 1)), ["b"], [1, 0],
-        n_known=[0, 4], probabilities=np.array([[0.75, 0.25], [0.0, 1.0]]), class_names=["a", "b"],
-    )  # fmt: skip
-    header, first, second = read(tmp_path / "p.csv")
-    assert header == ["id", "predicted", "probability_a", "probability_b", "score_b", "n_known", "n_unknown"]
-    assert first == ["x", "a", "0.75", "0.25", "0.0", "0", "1"] and second[5:] == ["4", "0"]
-    ends = np.array([[[1.0, 2.0], [3.0, 4.5]]])
-    for columns, names in ((["lower_u", "upper_u", "lower_v", "upper_v"], "uv"), (["lower", "upper"], None)):
-        n = len(columns) // 2
-        write_predictions(
-            tmp_path / "p.csv", ("x",), None, np.zeros((1, n)), np.zeros((1, 1)), "s", [0], names,
-            intervals=ends[:, :n],
-        )  # fmt: skip
-        header, row = read(tmp_path / "p.csv")
-        place = header.index(columns[0])
-        assert header[place : place + 2 * n] == columns
-        assert row[place : place + 2 * n] == ["1.0", "2.0", "3.0", "4.5"][: 2 * n]
 
 
 ROW = {"seconds": 0.5, "log_joint": -1234567.8, "loss": 0.25}

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import plugsamp as ps
-from plugsamp.posterior.overview import corpus_table, prediction_table, short_prediction_table
+from plugsamp.posterior.overview import corpus_table
+from plugsamp.prediction.table import prediction_table, short_prediction_table
 
 
 def corpus(**more):
@@ -44,9 +45,9 @@ def test_predictions_are_tables(loss, responses, columns):
     documents = corpus(responses=responses)
     model = ps.Model(3) if loss is None else ps.Model(3, loss=loss)
     prediction = ps.fit(documents, model, sweeps=6).predictor.predict(documents)
-    table = prediction_table(prediction)
+    table = prediction_table(prediction, topics=True)
     assert table.columns[0] == "id" and len(table) == 30 and set(columns) <= set(table.columns)
-    assert "topic_2" in table and "topic_2" not in prediction_table(prediction, topics=False)
+    assert "topic_2" in table and "topic_2" not in prediction_table(prediction)
     assert len(short_prediction_table(prediction)) == 12
     assert "Predictions of 30 documents, the first 12" in prediction._repr_html_()
     assert repr(prediction).startswith("Predictions of 30 documents, the first 5")

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from plugsamp.files.tables import Table
 from plugsamp.posterior import plots
-from plugsamp.posterior.tables import Table
 
 matplotlib = pytest.importorskip("matplotlib")
 

@@ -9,7 +9,7 @@ import pytest
 
 import plugsamp as ps
 from plugsamp.errors import InputError
-from plugsamp.posterior.tables import Table
+from plugsamp.files.tables import Table
 
 KINDS = (
     "one", "chains", "ovr", "ovo", "two_step", "linear_step", "no_responses", "real", "labels", "covariates",

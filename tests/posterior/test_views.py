@@ -7,9 +7,9 @@ from math import log
 import numpy as np
 import pytest
 
+from plugsamp.files.tables import Table
 from plugsamp.posterior.quality import coherence, diversity, exclusivity, means, npmi, quality
 from plugsamp.posterior.rankings import frex, relevance, top_words, word_marginal
-from plugsamp.posterior.tables import Table
 from plugsamp.sweeps import metric
 
 PHI = np.array([[0.5, 0.4, 0.1, 0.0], [0.0, 0.1, 0.4, 0.5]])

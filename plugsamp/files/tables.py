@@ -15,6 +15,9 @@ from plugsamp.files.whole import complete
 #: Rows of a repr, of the HTML in a notebook; characters of a line of text, and of a cell.
 REPR_ROWS, HTML_ROWS, WIDTH, CELL = 8, 40, 100, 60
 
+#: Rows that are made of the columns at once to be written.
+CHUNK = 4096
+
 
 class Table:
     """Columns of equal length, by name. Immutable.
@@ -40,7 +43,7 @@ class Table:
 
     Examples
     --------
-    >>> from plugsamp.posterior.tables import Table
+    >>> from plugsamp.files.tables import Table
     >>> table = Table({"topic": [0, 1], "share": [0.75, 0.25], "words": [["ball", "goal"], ["vote"]]})
     >>> print(table)
     topic  share  words
@@ -150,10 +153,14 @@ class Table:
 
     def write(self, file) -> None:
         """Write the table as CSV into a text file that was opened with ``newline=""``."""
-        writer = csv_files.writer(file)
-        writer.writerow(self.columns)
-        columns = [_plain_column(values) for values in self._columns.values()]
-        writer.writerows([_written(cell) for cell in row] for row in zip(*columns, strict=True))
+        csv_files.write(file, self.columns, self._written_rows())
+
+    def _written_rows(self) -> Iterator[list]:
+        for first in range(0, self._size, CHUNK):
+            piece = slice(first, first + CHUNK)
+            columns = [_plain_column(values[piece]) for values in self._columns.values()]
+            for row in zip(*columns, strict=True):
+                yield [_written(cell) for cell in row]
 
     # -- as it is shown ------------------------------------------------------------------------------
 
