@@ -24,7 +24,7 @@ from plugsamp.checks import (
 )
 from plugsamp.counts import LIMIT, canonical, check_pointers
 from plugsamp.errors import InputError
-from plugsamp.naming import in_order, names_of_columns, places_in, stacked
+from plugsamp.naming import check_rows, in_order, names_of_columns, places_in, stacked
 from plugsamp.sizes import check_claim
 from plugsamp.system import memory
 
@@ -73,6 +73,8 @@ class Corpus:
 
     Notes
     -----
+    Everything is in the order of the documents. Series and data frames whose indexes have the same names in
+    another order, or other names, are refused.
     Kept as counts; `words` is expanded when first asked for, after a check that the memory is there. A
     corpus that `plugsamp.store.open_store` gives is kept as its tokens in a file, of which counts are made
     each time they are asked for.
@@ -148,6 +150,9 @@ class Corpus:
             As for `Corpus`.
         """
         self = cls.__new__(cls)
+        check_rows(
+            ids, X=X, ids=ids, responses=responses, covariates=covariates, weights=weights, fields=fields
+        )
         vocabulary = names_of_columns(X, vocabulary, "vocabulary")
         *parts, (_, n_words) = canonical(X)
         self._set(
@@ -248,6 +253,9 @@ class Corpus:
             raise InputError(
                 NO_TOKENS, in_python="; documents to predict are taken with require_tokens=False"
             )
+        check_rows(
+            ids, ids=ids, responses=responses, covariates=covariates, weights=weights, fields=fields
+        )
         state = self.__dict__
         state["_bag"], state["offsets"] = bag, bag.offsets
         state["n_documents"], state["n_words"] = n_documents, n_words
@@ -372,12 +380,14 @@ class Corpus:
 
     def with_responses(self, responses, response_names=None) -> Corpus:
         """The same documents with other responses (or None)."""
+        check_rows(self.ids, responses=responses)
         response_names = names_of_columns(responses, response_names, "response_names")
         values = None if responses is None else responses_of(responses, self.n_documents)
         return self._with(responses=values, response_names=column_names(values, response_names, "response"))
 
     def with_weights(self, weights) -> Corpus:
         """The same documents with other weights (or None)."""
+        check_rows(self.ids, weights=weights)
         return self._with(weights=None if weights is None else weights_of(weights, self.n_documents))
 
     def _with(self, **changes) -> Corpus:
@@ -410,6 +420,7 @@ class Corpus:
         covariates : array or sparse matrix (D, P)
         names : sequence of P strings
         """
+        check_rows(self.ids, covariates=covariates)
         names = tuple(names)
         if self.covariates is not None:
             parts = [self.covariates, covariates]

@@ -145,6 +145,59 @@ def stacked(values, argument: str):
         raise InputError(f"{argument}: the columns cannot be put side by side: {error}") from None
 
 
+def check_rows(ids=None, /, **parts) -> None:
+    """Refuse parts of a corpus whose rows have the same names in another order, or other names.
+
+    Values are taken by position. The numbers that pandas gives to rows without names (``RangeIndex``)
+    are names only where another index has just these.
+
+    Parameters
+    ----------
+    ids : sequence of str, optional
+        Names that the documents have, which need not be those of an index.
+    parts : by the name of the argument
+        A Series or data frame of pandas has an index, and so have the columns of a mapping; whatever has none
+        is passed over.
+
+    Raises
+    ------
+    InputError
+    """
+    indexed = {}
+    for argument, values in parts.items():
+        columns = values.items() if isinstance(values, Mapping) else [(None, values)]
+        for name, column in columns:
+            if hasattr(getattr(column, "index", None), "equals"):
+                indexed[argument if name is None else f"{argument}[{name!r}]"] = column.index
+    if indexed and ids is not None and not isinstance(ids, Mapping | Set | str | bytes):
+        ids = list(ids)
+        for what, index in indexed.items():
+            own = list(map(str, index))
+            if what != "ids" and own != ids and len(own) == len(ids) and set(own) == set(ids):
+                raise _other_rows(what, "ids", True)
+    (first, one), *others = list(indexed.items()) or [(None, None)]
+    for what, index in others:
+        if len(index) != len(one) or index.equals(one):
+            continue
+        same = set(index) == set(one)
+        if same or not (_numbered(index) or _numbered(one)):
+            raise _other_rows(what, first, same)
+
+
+def _numbered(index) -> bool:
+    """Whether an index only counts rows from 0."""
+    return type(index).__name__ == "RangeIndex" and (index.start, index.step) == (0, 1)
+
+
+def _other_rows(what: str, first: str, same: bool) -> InputError:
+    how = f"the rows of {first} in another order" if same else f"another index than {first}"
+    align = f"put {what} in the order of ids" if first == "ids" else f"pass {what}.loc[{first}.index]"
+    by_name = f"{align} to take values by name" if same else "give both the same index"
+    return InputError(
+        f"{what} has {how}", in_python=f"; {by_name}, or pass {what}.reset_index(drop=True) to take them by position"
+    )
+
+
 def unnamed(vocabulary) -> bool:
     """Whether words are called w0, w1, ..., as those of counts without names are."""
     return len(vocabulary) > 0 and all(word == f"w{i}" for i, word in enumerate(vocabulary))

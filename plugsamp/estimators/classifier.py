@@ -16,6 +16,7 @@ from plugsamp.errors import InputWarning
 from plugsamp.estimators.base import TopicEstimator, dense
 from plugsamp.losses.base import Loss
 from plugsamp.losses.coding import is_missing
+from plugsamp.naming import check_rows
 from plugsamp.registry import resolve
 
 
@@ -177,6 +178,7 @@ class SupervisedTopicClassifier(ClassifierMixin, TopicEstimator):
         sample_weight : array (n_documents,), optional
             How much the response of each document counts.
         """
+        check_rows(X=X, y=y, sample_weight=sample_weight)
         with self._as_it_was():
             corpus = self._corpus(X, not self._goes_on(), self._responses(y), sample_weight)
             model = self._model(self.loss, weights=self.weights, class_weight=self.class_weight)
@@ -265,6 +267,7 @@ class SupervisedTopicClassifier(ClassifierMixin, TopicEstimator):
         ValueError
             No document is left.
         """
+        check_rows(X=X, y=y, sample_weight=sample_weight)
         y = without_na(dense(y))
         missing = is_missing(y)
         rows = np.flatnonzero(~(missing.any(axis=1) if missing.ndim == 2 else missing))

@@ -11,6 +11,7 @@ from plugsamp.checks import without_na
 from plugsamp.estimators.base import TopicEstimator, dense
 from plugsamp.losses.coding import is_missing
 from plugsamp.losses.gaussian import Gaussian
+from plugsamp.naming import check_rows
 
 
 class SupervisedTopicRegressor(RegressorMixin, TopicEstimator):
@@ -141,6 +142,7 @@ class SupervisedTopicRegressor(RegressorMixin, TopicEstimator):
         """
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        check_rows(X=X, y=y, sample_weight=sample_weight)
         y = without_na(dense(y))
         if y.dtype.kind == "c":
             raise ValueError("Complex data not supported: responses are real numbers")
@@ -177,6 +179,7 @@ class SupervisedTopicRegressor(RegressorMixin, TopicEstimator):
         ValueError
             None is left.
         """
+        check_rows(X=X, y=y, sample_weight=sample_weight)
         y = without_na(dense(y))
         missing = is_missing(y)
         if not missing.any():

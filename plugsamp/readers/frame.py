@@ -18,7 +18,7 @@ from plugsamp.checks import listed, shortened
 from plugsamp.corpus import Corpus
 from plugsamp.counts import LIMIT
 from plugsamp.errors import InputError, InputWarning
-from plugsamp.naming import frame_columns
+from plugsamp.naming import check_rows, frame_columns
 from plugsamp.readers.records import Records, TextReader
 
 #: How the source is called in messages.
@@ -84,6 +84,8 @@ class Frame(TextReader):
         cells = self._cells(self.text, "text")
         if not cells:
             raise InputError(f"{FRAME} has no rows")
+        if isinstance(self.frame, Mapping):
+            check_rows(frame={self.text: self.frame[self.text], **self.frame})
         ids = self._ids(len(cells))
         kind, contents = _contents(cells, self.text, ids)
         response, responses, names = self._response(ids)
