@@ -24,7 +24,7 @@ from plugsamp.checks import (
 )
 from plugsamp.counts import LIMIT, canonical, check_pointers
 from plugsamp.errors import InputError
-from plugsamp.naming import check_rows, in_order, names_of_columns, places_in, stacked
+from plugsamp.naming import check_rows, in_order, joined, names_of_columns, places_in, stacked
 from plugsamp.sizes import check_claim
 from plugsamp.system import memory
 
@@ -44,7 +44,8 @@ class Corpus:
     offsets : array (D+1,) of integers
         Document d holds the tokens ``words[offsets[d]:offsets[d+1]]``.
     vocabulary : sequence of V different strings, or mapping, optional
-        A mapping goes from each word to its place (``CountVectorizer.vocabulary_``). By default
+        A mapping goes from each word to its place (``CountVectorizer.vocabulary_``). Words that differ only
+        in blanks at the ends, Unicode form or unseen characters are one, with one warning. By default
         ``w0, w1, ...`` up to the largest word.
     n_words : int, optional
         V, where no vocabulary is given.
@@ -117,8 +118,9 @@ class Corpus:
             raise InputError(
                 f"word {words[first]} of token {first} in document {document} is not below {n_words}"
             )
+        bag, vocabulary = _joined(Counted.of_tokens(words, offsets, n_words), vocabulary)
         self._set(
-            Counted.of_tokens(words, offsets, n_words), n_words, responses, vocabulary, covariates, ids,
+            bag, n_words if vocabulary is None else len(vocabulary), responses, vocabulary, covariates, ids,
             response_names, covariate_names, require_tokens, weights=weights, fields=fields,
         )  # fmt: skip
 
@@ -155,8 +157,13 @@ class Corpus:
         )
         vocabulary = names_of_columns(X, vocabulary, "vocabulary")
         *parts, (_, n_words) = canonical(X)
+        bag = Counted(*parts)
+        if vocabulary is not None:
+            vocabulary = names_of(vocabulary, n_words, "vocabulary", "word", "columns of counts")
+            bag, vocabulary = _joined(bag, vocabulary)
+            n_words = len(vocabulary)
         self._set(
-            Counted(*parts), n_words, responses, vocabulary, covariates, ids,
+            bag, n_words, responses, vocabulary, covariates, ids,
             response_names, covariate_names, require_tokens, weights=weights, fields=fields,
         )  # fmt: skip
         return self
@@ -471,6 +478,15 @@ class Corpus:
         h = hashlib.sha256(b"plugsamp vocabulary 1")
         hash_strings(h, self.vocabulary)
         return h.hexdigest()
+
+
+def _joined(bag: Counted, vocabulary):
+    """The bag and its vocabulary, in which words that read the same are one."""
+    found = None if vocabulary is None else joined(vocabulary)
+    if found is None:
+        return bag, vocabulary
+    names, places = found
+    return translated(bag, places, len(names))[0], names
 
 
 def _frozen(array, dtype) -> np.ndarray:

@@ -11,19 +11,13 @@ from collections.abc import Collection, Iterable
 
 from plugsamp.checks import listed
 from plugsamp.errors import InputWarning
-from plugsamp.naming import normal
+from plugsamp.naming import tidy
 
 #: What programs write where there is no value, beside pandas' own list (``pandas.read_csv``, `na_values`).
 MISSING = frozenset(
     {"", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A"}
     | {"NA", "NULL", "NaN", "None", "n/a", "nan", "null"}
     | {"-", "--", "?", ".", "#n/a", "na", "n.a.", "Null", "NAN", "Nan", "NONE", "#VALUE!", "#REF!", "#DIV/0!"}
-)
-
-#: Characters without a shape of their own: soft hyphens, zero-width blanks, marks of the direction of
-#: writing, variation selectors. The joiners U+200C and U+200D are not among them: they change how words look.
-_UNSEEN = re.compile(
-    "[\u00ad\u034f\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufe00-\ufe0f\ufeff]"
 )
 
 #: What looks like another character: dashes, quotation marks, letters of Cyrillic and Greek.
@@ -37,13 +31,6 @@ _TWINS = str.maketrans(
 )
 
 _WHOLE = re.compile(r"(-?\d+)\.0+")
-
-
-def tidy(text: str) -> str:
-    """The text as it looks: composed (NFC), without unseen characters, and with single blanks inside."""
-    if text.isascii() and text.isprintable():
-        return text.strip() if "  " not in text else " ".join(text.split())
-    return " ".join(_UNSEEN.sub("", normal(text)).split())
 
 
 def tidied(values: Iterable) -> list:

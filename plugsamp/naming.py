@@ -3,12 +3,28 @@
 from __future__ import annotations
 
 import numbers
+import re
 import unicodedata
-from collections.abc import Mapping, Set
+import warnings
+from collections import Counter
+from collections.abc import Mapping, Sequence, Set
 
 import numpy as np
 
-from plugsamp.errors import InputError
+from plugsamp.errors import InputError, InputWarning
+
+#: Characters without a shape of their own: soft hyphens, marks of the direction of writing, variation
+#: selectors, tags. Not zero-width spaces and joiners.
+_UNSEEN = re.compile(
+    "[\u00ad\u034f\u061c\u180e\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufe00-\ufe0f\ufeff"
+    "\U000e0001\U000e0020-\U000e007f]"
+)
+
+#: Next to these (Latin, Greek and Cyrillic letters, ASCII, punctuation, the ends of a text) joiners do
+#: nothing, unless they follow a virama, whose shape they change.
+_PLAIN = "\u0000-\u0588\u1e00-\u206f\u060c\u061b\u061f\u06d4\u0964\u0965"
+_VIRAMA = "\u094d\u09cd\u0a4d\u0acd\u0b4d\u0bcd\u0c4d\u0ccd\u0d4d\u0dca"
+_JOINERS = re.compile(f"(?<![^{_PLAIN}])[\u200c\u200d]+|(?<![{_VIRAMA}])[\u200c\u200d]+(?![^{_PLAIN}])")
 
 
 def normal(text: str) -> str:
@@ -16,17 +32,51 @@ def normal(text: str) -> str:
     return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
+def without_unseen(text: str) -> str:
+    """The text without characters that have no shape and change none. Zero-width spaces stay."""
+    return _JOINERS.sub("", _UNSEEN.sub("", text))
+
+
+def tidy(text: str) -> str:
+    """The text as it looks: composed (NFC), without unseen characters, and with single blanks inside."""
+    if text.isascii() and text.isprintable():
+        return text.strip() if "  " not in text else " ".join(text.split())
+    return " ".join(normal(without_unseen(text).replace("\u200b", "")).split())
+
+
+def joined(words: Sequence[str]) -> tuple[tuple[str, ...], np.ndarray] | None:
+    """Different words of which those that read the same (`tidy`) are one, and the place of each among these.
+
+    None where no two read the same. A warning names those that do.
+    """
+    forms = [tidy(word) or word for word in words]
+    times = Counter(forms)
+    if len(times) == len(forms) or len(set(words)) < len(forms):
+        return None
+    names = [form if times[form] > 1 else word for word, form in zip(words, forms, strict=True)]
+    alike = [ascii(word) for word, form in zip(words, forms, strict=True) if times[form] > 1]
+    more = f" and {len(alike) - 4} more" if len(alike) > 4 else ""
+    warnings.warn(
+        "words that differ only in blanks at the ends, in Unicode form or in unseen characters are one word: "
+        f"{', '.join(alike[:4])}{more}",
+        InputWarning,
+        stacklevel=4,
+    )
+    kept = {name: place for place, name in enumerate(dict.fromkeys(names))}
+    return tuple(kept), np.array([kept[name] for name in names], dtype=np.int64)
+
+
 def places_in(vocabulary, words) -> np.ndarray:
     """The place of each word in a vocabulary, int64, -1 where it has none.
 
-    Words are the same in either Unicode form; a word with a place of its own has that one.
+    A word with a place of its own has that one, others that of the word that reads the same (`tidy`).
     """
     index = {word: i for i, word in enumerate(vocabulary)}
-    if "".join(words).isascii():
-        return np.array([index.get(word, -1) for word in words], dtype=np.int64)
-    for i, word in enumerate(vocabulary):
-        index.setdefault(normal(word), i)
-    found = [index[word] if word in index else index.get(normal(word), -1) for word in words]
+    found = [index.get(word, -1) for word in words]
+    if -1 in found:
+        for i, word in enumerate(vocabulary):
+            index.setdefault(tidy(str(word)), i)
+        found = [index.get(tidy(word), -1) if i < 0 else i for i, word in zip(found, words, strict=True)]
     return np.array(found, dtype=np.int64)
 
 
@@ -193,9 +243,8 @@ def _other_rows(what: str, first: str, same: bool) -> InputError:
     how = f"the rows of {first} in another order" if same else f"another index than {first}"
     align = f"put {what} in the order of ids" if first == "ids" else f"pass {what}.loc[{first}.index]"
     by_name = f"{align} to take values by name" if same else "give both the same index"
-    return InputError(
-        f"{what} has {how}", in_python=f"; {by_name}, or pass {what}.reset_index(drop=True) to take them by position"
-    )
+    by_position = f"pass {what}.reset_index(drop=True) to take them by position"
+    return InputError(f"{what} has {how}", in_python=f"; {by_name}, or {by_position}")
 
 
 def unnamed(vocabulary) -> bool:

@@ -1,4 +1,4 @@
-"""Series and data frames whose rows have other names than the documents are refused, not taken by position."""
+"""Series and data frames whose rows have other names than the documents are refused."""
 
 from __future__ import annotations
 

@@ -22,10 +22,11 @@ from sklearn.utils.validation import (
 )
 
 from plugsamp.backends.processes import Processes
+from plugsamp.bags import Counted
 from plugsamp.checkpoint.memory import Memory
 from plugsamp.checks import flag, n_jobs_of, whole
 from plugsamp.corpus import Corpus
-from plugsamp.counts import LIMIT
+from plugsamp.counts import LIMIT, canonical
 from plugsamp.errors import InputWarning
 from plugsamp.files.storage import StorageError
 from plugsamp.fitting.fit import fit
@@ -72,8 +73,9 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             covariates = X[:, columns]
             covariate_names = [names[i] for i in columns]
             X, names = X[:, words], [names[i] for i in words]
-        return Corpus.from_counts(
-            self._counts(X), responses=responses, vocabulary=names, covariates=covariates,
+        *parts, _ = canonical(self._counts(X))
+        return Corpus.from_bag(  # a column of X is a word, whatever it is called
+            Counted(*parts), responses=responses, vocabulary=names, covariates=covariates,
             covariate_names=covariate_names, weights=sample_weight, require_tokens=False,
         )  # fmt: skip
 

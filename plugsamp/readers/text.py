@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from plugsamp.checks import listed
 from plugsamp.errors import InputError, InputWarning
-from plugsamp.naming import normal
+from plugsamp.naming import joined, normal
 from plugsamp.readers.counting import Bags, WordCounter
 from plugsamp.readers.words import INVISIBLE, PATTERNS, SAMPLE, finder, lower, prepared, stop_parts, undivided
 from plugsamp.sizes import share_of
@@ -145,7 +145,13 @@ class TextOptions:
             else:
                 filled.append(list(map(bool, contents)))
         self._warn_of_texts(sample, n_hidden)
-        return Bags(*counter.counts(), np.concatenate(filled))
+        X, words = counter.counts()
+        if (same := joined(words)) is not None:
+            words = sorted(same[0])
+            places = np.searchsorted(words, same[0])[same[1]]
+            X = sp.csr_array(X @ sp.csr_array((np.ones_like(places), (np.arange(len(places)), places))))
+            X.sort_indices()
+        return Bags(X, words, np.concatenate(filled))
 
     def counter(self, kind: str) -> WordCounter:
         """Return what counts the words of documents of one kind."""

@@ -8,11 +8,10 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from itertools import islice
 
+from plugsamp.naming import without_unseen
+
 #: Patterns with a name. Letters are those of any alphabet, each with its marks (`_with_marks`).
 PATTERNS = {"letters": r"[^\W\d_]{2,}", "blanks": r"\S+"}
-
-#: Where a word may be divided at the end of a line, or may not be: no part of its spelling.
-_NO_LETTERS = re.compile("[\u00ad\u2060\ufeff]")
 
 #: Not blanks: whether "goal\u200bball" is one word or two is up to the pattern, and its readers see one.
 INVISIBLE = re.compile("\u200b")
@@ -29,10 +28,10 @@ SAMPLE, _CHARACTERS = 200, 2000
 
 
 def prepared(text: str, lowercase: bool) -> str:
-    """The text as the pattern sees it: composed, without soft hyphens, perhaps in lower case."""
+    """The text as the pattern sees it: composed, without unseen characters, perhaps in lower case."""
     if text.isascii():
         return text.lower() if lowercase else text
-    text = unicodedata.normalize("NFC", _NO_LETTERS.sub("", text))
+    text = unicodedata.normalize("NFC", without_unseen(text))
     return unicodedata.normalize("NFC", lower(text)) if lowercase else text
 
 

@@ -76,11 +76,66 @@ def test_a_model_knows_words_in_either_form():
     for one, other in ((composed, decomposed), (decomposed, composed)):
         changed = one.with_vocabulary(other.vocabulary[::-1])
         assert changed.counts().toarray().tolist() == [[3, 2, 1]] and changed.n_unknown[0] == 0
-    both = ps.Corpus.from_counts([[1, 2]], vocabulary=["café", names[0]])
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "cafe\u0301",
+        " café",
+        "café\u00a0",
+        "ca\u00adfé",
+        "caf\u200eé",
+        "\u200fcafé",
+        "caf\u200cé",
+        "café\u200d",
+    ],
+)
+def test_columns_of_words_that_read_the_same_are_added(other):
+    with pytest.warns(InputWarning, match="are one word: 'caf.xe9', ") as told:
+        both = ps.Corpus.from_counts([[1, 2, 5], [0, 3, 0]], vocabulary=["café", other, "a"])
+    assert len(told) == 1 and both.vocabulary == ("café", "a")
+    assert both.counts().toarray().tolist() == [[3, 5], [3, 0]]
+    with pytest.warns(InputWarning, match="are one word"):
+        of_tokens = ps.Corpus([0, 1, 1, 2, 1], [0, 4, 5], ["café", other, "a"])
+    assert of_tokens.vocabulary == ("café", "a") and of_tokens.counts().toarray().tolist() == [[3, 1], [1, 0]]
+    alone = ps.Corpus.from_counts([[2, 5]], vocabulary=[other, "a"])
+    assert alone.with_vocabulary(both.vocabulary).counts().toarray().tolist() == [[2, 5]]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", InputWarning)
+        X, found = TextOptions(min_df=1).count("tokens", [["café", other, "a"], [other]])
+    assert found == ["a", "café"] and X.toarray().tolist() == [[1, 2], [0, 1]]
+
+
+def test_words_that_are_two_stay_two():
+    names = ["a", "A", "1", "1.0", "new york", "newyork", "می\u200cخواهم", "میخواهم", "ക്\u200d", "ക്"]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert both.with_vocabulary(["café"]).counts().toarray().tolist() == [[3]]
-    assert both.with_vocabulary(both.vocabulary[::-1]).counts().toarray().tolist() == [[2, 1]]
+        assert ps.Corpus.from_counts([range(1, 11)], vocabulary=names).vocabulary == tuple(names)
+
+
+def test_a_model_with_both_forms_keeps_them():
+    names = ["café", "cafe\u0301"]
+    bag = ps.Corpus.from_counts([[1, 2]])._bag
+    model = ps.Corpus.from_bag(bag, vocabulary=names)
+    assert model.vocabulary == tuple(names)
+    assert model.with_vocabulary(names[::-1]).counts().toarray().tolist() == [[2, 1]]
+
+
+def test_characters_without_a_shape_do_not_divide():
+    """All format characters (Cf) but signs with a shape, zero-width spaces and annotations."""
+    apart = {*map(chr, range(0x600, 0x606)), *"\u06dd\u070f\u0890\u0891\u08e2\u200b\ufff9\ufffa\ufffb"}
+    unseen = [chr(c) for c in (*range(0x10000), *range(0xE0000, 0xE0100))]
+    unseen = [c for c in unseen if unicodedata.category(c) == "Cf" and c not in apart]
+    assert len(unseen) > 100
+    words = [f"go{c}al {c}orbit moon{c}" for c in unseen]
+    assert tokens(" ".join(words)) == ["goal", "moon", "orbit"]
+
+
+def test_joiners_at_the_ends_and_between_latin_letters_do_nothing():
+    assert tokens("auf\u200clage کتاب\u200c، \u200dکتاب") == ["auflage", "کتاب"]
+    assert tokens("അവന്\u200d") == ["അവന്\u200d"]  # behind a virama it makes another letter
+    assert tokens("👩\u200d💻", pattern="blanks") == ["👩\u200d💻"]
 
 
 def test_a_model_of_composed_texts_reads_decomposed_ones(tmp_path):
