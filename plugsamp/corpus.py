@@ -385,6 +385,39 @@ class Corpus:
             raise InputError(f"document {rows[np.argmax(outside)]} is outside 0..{self.n_documents - 1}")
         return self._like(self._bag.take(rows), rows, self.vocabulary, self.n_unknown[rows])
 
+    def split(self, size: float, seed: int = 0) -> tuple[Corpus, Corpus]:
+        """Divide the documents at random, so that each class keeps its share.
+
+        Parameters
+        ----------
+        size : float
+            The share of the second part, above 0 and below 1.
+        seed : int
+            Which documents those are; 0 or more.
+
+        Returns
+        -------
+        rest, chosen : Corpus
+            Such as training and validation documents, in the same vocabulary, each in their order.
+
+        Raises
+        ------
+        InputError
+            A size or seed outside its range, or fewer than two documents.
+
+        Examples
+        --------
+        >>> import numpy as np, plugsamp as ps
+        >>> corpus = ps.Corpus.from_counts(np.ones((10, 3), int), responses=["a", "b"] * 5)
+        >>> train, validation = corpus.split(0.4)
+        >>> validation.responses.tolist().count("a"), train.n_documents
+        (2, 6)
+        """
+        from plugsamp.readers.split import class_labels, seeded_split  # here, as readers import corpora
+
+        rows = seeded_split(self.n_documents, size, seed, class_labels(self.responses))
+        return self.take(~rows), self.take(rows)
+
     def with_responses(self, responses, response_names=None) -> Corpus:
         """The same documents with other responses (or None)."""
         check_rows(self.ids, responses=responses)

@@ -108,12 +108,12 @@ def documents_of_run(run, predictor, path: Path):
         raise InputError("the run does not say what its corpus was", file=path)
     where = working_folder(path)
     with contextlib.chdir(where) if where is not None else contextlib.nullcontext():
-        train, test = _read(node, predictor, ())
-    if not folder.trained_on(run, train):
+        split = _read(node, predictor, ())
+    if not folder.trained_on(run, split.train):
         log.warning(
             "these are not the training documents of the run: what is said of documents is about others"
         )
-    return train, test
+    return split
 
 
 def _read(node, predictor, recalled):

@@ -110,8 +110,10 @@ def run(settings, chosen: Mapping, model: Model, folder: Path, resumed=None) -> 
     `resumed` is called once that proves to be its own.
     """
     reader = chosen["corpus"].for_model(wanted(settings, model))
-    train, test = reader.read()
-    log.info("%s", described(train, test))
+    split = reader.read()
+    train, test = split
+    validation = getattr(split, "validation", None)  # a plugin may return a plain pair
+    log.info("%s", described(train, test, validation))
     if test is None:
         how = "corpus.test_size=0.2 keeps out a fifth" if hasattr(reader, "test_size") else "see the reader"
         log.info("no test documents were kept out, so only training documents are scored; %s", how)
@@ -119,7 +121,8 @@ def run(settings, chosen: Mapping, model: Model, folder: Path, resumed=None) -> 
         where = next((o for o in ("label", "labels_path", "response") if hasattr(reader, o)), None)
         says = f", or say where the labels are, corpus.{where}=..." if where else ""
         raise ValueError(f"the documents have no labels; choose loss=none{says}")
-    _check_test(settings.metric, model, test)
+    _check_part("test", settings.metric, model, test)
+    _check_part("validation", settings.metric, model, validation)
     reference = settings.reference and read_reference(chosen["corpus"], settings.reference, train.vocabulary)
     posterior = _fit(settings, chosen, model, train, folder, resumed).with_options(**vars(settings.predict))
     if reference:
@@ -127,6 +130,9 @@ def run(settings, chosen: Mapping, model: Model, folder: Path, resumed=None) -> 
     if settings.save_model:
         overwrite = settings.overwrite or resumed is not None
         save_model(folder / "model", posterior.predictor, model, overwrite=overwrite)
+    posterior.validation = validation
+    if validation is not None:
+        posterior.evaluate(validation, held_out=True)
     trained = posterior.evaluate(train)
     tested = posterior.evaluate(test, held_out=True) if test is not None else None
     metrics = record(posterior, trained, tested)
@@ -153,16 +159,16 @@ def run(settings, chosen: Mapping, model: Model, folder: Path, resumed=None) -> 
     return metrics
 
 
-def _check_test(name: str, model: Model, test) -> None:
-    """Say before a run of a sweep that what it is to be judged by needs other test documents."""
-    if sweeping.current() is None or model.loss.unsupervised or not name.startswith("test_"):
+def _check_part(part: str, name: str, model: Model, corpus) -> None:
+    """Say before a run of a sweep that its metric is of documents that there are not."""
+    if sweeping.current() is None or model.loss.unsupervised or not name.startswith(f"{part}_"):
         return
-    if test is None or test.responses is None or is_missing(test.responses).all():
-        lacking = "there are none" if test is None else "these have no responses"
-        raise ValueError(
-            f"metric={name} is of test documents, and {lacking}; metric={name.replace('test_', 'train_', 1)} "
-            "is of the training documents"
-        )
+    if corpus is None or corpus.responses is None or is_missing(corpus.responses).all():
+        lacking = "there are none" if corpus is None else "these have no responses"
+        other = f"metric={name.replace(part, 'train', 1)} is of the training documents"
+        if part == "validation" and corpus is None:
+            other = "corpus.validation_size=0.2 keeps out a fifth of the training documents"
+        raise ValueError(f"metric={name} is of {part} documents, and {lacking}; {other}")
 
 
 def wanted(settings, model: Model) -> Wanted:
@@ -262,8 +268,10 @@ class _Once:
         self(None)
 
 
-def described(train, test) -> str:
+def described(train, test, validation=None) -> str:
     text = f"{train.n_documents:,} documents, {train.n_words:,} words, {train.n_tokens:,} tokens"
+    if validation is not None:
+        text += f"; validation {validation.n_documents:,} documents"
     if test is not None:
         text += f"; test {test.n_documents:,} documents"
     return text

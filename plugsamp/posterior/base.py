@@ -61,6 +61,8 @@ class Parts:
         source: str = "",
     ):
         self.predictor, self.chain, self.corpus, self.test = predictor, chain, corpus, test
+        #: Documents kept out of the training documents to choose settings by, where there are some.
+        self.validation: Corpus | None = None
         self.parts: tuple[Part, ...] = tuple(parts) or tuple(model_parts(predictor))
         self.burn_in, self.start, self.joint = burn_in, start, joint
         self.options, self._source = dict(options or {}), source

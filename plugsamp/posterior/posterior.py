@@ -142,7 +142,7 @@ class Posterior(Parts):
 
     @property
     def evaluations(self) -> dict:
-        """What `evaluate` has found last of training and other documents, by "train" and "test"."""
+        """What `evaluate` has found last, by "train", "validation" and, of all others, "test"."""
         return dict(self._evaluated)
 
     # -- documents -----------------------------------------------------------------------------------
@@ -229,7 +229,8 @@ class Posterior(Parts):
         corpus = self._documents(self.test if corpus is None and self.test is not None else corpus)
         held_out = corpus is not self.corpus if held_out is None else held_out
         found = evaluate(self.predictor, corpus, held_out, self.predict(corpus))
-        self._evaluated["train" if corpus is self.corpus else "test"] = found
+        known = {id(self.corpus): "train", id(self.validation): "validation"}
+        self._evaluated[known.get(id(corpus), "test")] = found
         return found
 
     def explain(self, corpus: Corpus | None = None, documents=None) -> Table:

@@ -16,7 +16,10 @@ from plugsamp.system import dispatch
 
 
 def main_measure(posterior, trained, tested) -> tuple[float, str]:
-    """Return the number that a fit is judged by, and its name."""
+    """Return the number that a fit is judged by, and its name; validation documents come first."""
+    validated = posterior.evaluations.get("validation")
+    if validated is not None and validated.main is not None:
+        return validated.main, f"validation_{validated.main_name}"
     if tested is not None and tested.main is not None:
         return tested.main, f"test_{tested.main_name}"
     if trained is not None and trained.main is not None:  # test documents may have no responses
@@ -41,6 +44,7 @@ def record(posterior, trained=None, tested=None) -> dict:
     return {
         "main": main,
         "main_name": name,
+        **_of_validation(posterior),
         "test": tested.measures if tested is not None else None,
         "train": trained.measures if trained is not None else None,
         "seconds": posterior.seconds,
@@ -63,6 +67,11 @@ def record(posterior, trained=None, tested=None) -> dict:
         },
         "topic_quality": quality.means([posterior.stats(part) or {} for part in posterior.parts]),
     }
+
+
+def _of_validation(posterior) -> dict:
+    found = posterior.evaluations.get("validation")
+    return {} if found is None else {"validation": found.measures, "n_validation": len(found.prediction.ids)}
 
 
 def _of_chains(posterior) -> dict:

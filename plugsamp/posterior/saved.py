@@ -168,7 +168,8 @@ def _of_run(path: Path, corpus: bool) -> Posterior:
     if corpus:
         from plugsamp.commands.report import documents_of_run
 
-        found.corpus, found.test = documents_of_run(run, predictor, path)
+        split = documents_of_run(run, predictor, path)
+        (found.corpus, found.test), found.validation = split, getattr(split, "validation", None)
     return found
 
 

@@ -343,7 +343,7 @@ def line(text: str, width: int) -> str:
 def outcome_lines(evaluations: dict) -> list[str]:
     """Return a line for each evaluation that has measures, by name."""
     lines = []
-    for what in sorted(evaluations):  # test, then train
+    for what in sorted(evaluations, key=["validation", "test", "train"].index):
         evaluation = evaluations[what]
         measures = evaluation.measures
         numbers = [

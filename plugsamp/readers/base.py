@@ -17,14 +17,26 @@ from typing import ClassVar, NamedTuple
 
 from plugsamp.corpus import NO_TOKENS, Corpus
 from plugsamp.errors import InputError
-from plugsamp.readers.split import seeded_split
 
 
-class Split(NamedTuple):
-    """Training documents, and test documents or None, in one vocabulary."""
-
+class _Pair(NamedTuple):
     train: Corpus
     test: Corpus | None
+
+
+class Split(_Pair):
+    """Training documents, and test documents or None, in one vocabulary.
+
+    Attributes
+    ----------
+    train : Corpus
+    test : Corpus or None
+    validation : Corpus or None
+        Documents kept out of the training documents, to choose settings by. It is no item of the tuple:
+        ``train, test = split``.
+    """
+
+    validation: Corpus | None = None
 
 
 @dataclass(frozen=True)
@@ -110,6 +122,9 @@ class SplitOptions:
     test_size : float
         The share of documents chosen for testing by `split_seed`, each class keeping its share; 0
         chooses none.
+    validation_size : float
+        The share of the training documents kept out of training, to choose settings by; 0 keeps out none.
+        Each class keeps its share. The words are chosen on all training documents.
     split_seed : int
         Which documents those are; 0 or more.
     only : list of str, optional
@@ -117,6 +132,7 @@ class SplitOptions:
     """
 
     test_size: float = 0.0
+    validation_size: float = 0.0
     split_seed: int = 0
     only: list[str] | None = None
 
@@ -136,17 +152,27 @@ class SplitOptions:
             raise InputError("only= names no label; leave it out to take all documents")
         if self.test_size and not 0 < self.test_size < 1:
             raise InputError(f"test_size must be a share from 0 to below 1, not {self.test_size!r}")
+        if self.validation_size and not 0 < self.validation_size < 1:
+            raise InputError(
+                f"validation_size must be a share from 0 to below 1, not {self.validation_size!r}"
+            )
 
     def split_corpus(self, corpus: Corpus, test: Corpus | None) -> Split:
         """The split of corpora whose vocabulary is given, not learnt."""
         corpus = self._selected(corpus)
         test = None if test is None else self._selected(test)
         if self.test_size:
-            rows = seeded_split(
-                corpus.n_documents, self.test_size, self.split_seed, class_labels(corpus.responses)
-            )
-            corpus, test = corpus.take(~rows), corpus.take(rows)
-        return Split(corpus, test)
+            corpus, test = corpus.split(self.test_size, self.split_seed)
+        return self.with_validation(corpus, test)
+
+    def with_validation(self, train: Corpus, test: Corpus | None) -> Split:
+        """Return the split with the documents of `validation_size` taken from the training documents."""
+        if not self.validation_size:
+            return Split(train, test)
+        rest, chosen = train.split(self.validation_size, self.split_seed)
+        split = Split(rest, test)
+        split.validation = chosen
+        return split
 
     def _selected(self, corpus: Corpus) -> Corpus:
         if self.only is None:
@@ -189,10 +215,3 @@ def check_only(only, labels, file=None) -> None:
     if absent:
         known = ", ".join(sorted(set(labels))[:20])
         raise InputError(f"only= names {absent[0]!r}, which is no label here; labels are {known}", file=file)
-
-
-def class_labels(responses):
-    """Labels to stratify by, or None where the responses are not one class a document."""
-    if responses is None or responses.ndim > 1 or responses.dtype.kind == "f":
-        return None
-    return [str(v) for v in responses.tolist()]

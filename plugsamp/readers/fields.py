@@ -207,10 +207,17 @@ class FieldOptions:
     def choose_split(self, fields, file, line) -> str | None:
         """The name of the split field, or None."""
         elsewhere = self.test_path is not None or bool(self.test_size)
+        given = "test_path" if self.test_path is not None else f"test_size={self.test_size:g}"
         if self.split == "none" or (self.split == "auto" and (elsewhere or "split" not in fields)):
+            if self.split == "auto" and "split" in fields:
+                warnings.warn(
+                    f"{file}: there is a field 'split', and {given} chooses the test documents instead; "
+                    "leave that out to use the field, or confirm it with split=none",
+                    InputWarning,
+                    stacklevel=2,
+                )
             return None
         if elsewhere:
-            given = "test_path" if self.test_path is not None else "test_size"
             raise InputError(
                 f"split={self.split} and {given} both say which documents are for testing; give one"
             )

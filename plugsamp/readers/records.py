@@ -218,7 +218,7 @@ class TextReader(TextOptions, SplitOptions, Reader):
         for part, corpus in zip((train, test), corpora, strict=True):
             if corpus is not None:
                 _warn_of_emptied(part, corpus)
-        return Split(*corpora)
+        return self.with_validation(*corpora)
 
 
 def _unlabelled(train: Records, test: Records) -> Records:

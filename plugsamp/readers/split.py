@@ -28,7 +28,7 @@ def seeded_split(n_documents: int, test_size: float, seed: int, classes=None) ->
     -------
     test : ndarray (D,) of bool
     """
-    if not 0 < test_size < 1:
+    if isinstance(test_size, bool) or not isinstance(test_size, int | float) or not 0 < test_size < 1:
         raise InputError(f"test_size must be a share above 0 and below 1, not {test_size!r}")
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
         raise InputError(f"the seed of a split must be a whole number, 0 or more, not {seed!r}")
@@ -56,3 +56,10 @@ def seeded_split(n_documents: int, test_size: float, seed: int, classes=None) ->
 def _share(test_size: float, n_documents: int) -> int:
     """Documents for testing, of so many: at least one, and not all."""
     return min(max(1, round(share_of(test_size, n_documents))), n_documents - 1)
+
+
+def class_labels(responses):
+    """Labels to stratify by, or None where the responses are not one class a document."""
+    if responses is None or responses.ndim > 1 or responses.dtype.kind == "f":
+        return None
+    return [str(v) for v in responses.tolist()]

@@ -248,7 +248,9 @@ def _command(run: folder.Run) -> str:
 def _measures(metrics: dict) -> list[tuple[str, list[tuple[str, object]]]]:
     """(part, [(measure, value)]) of what was measured."""
     found = []
-    for part, title in (("test", "test documents"), ("train", "training documents")):
+    for part, title in (
+        ("validation", "validation documents"), ("test", "test documents"), ("train", "training documents"),
+    ):  # fmt: skip
         measured = metrics.get(part)
         if not isinstance(measured, dict):
             continue

@@ -27,8 +27,9 @@ def differences(folder: Path, config: DictConfig) -> list[str]:
     except Exception:  # missing, or damaged in whatever way
         return [f"{CONFIG} is missing or damaged"]
     was, now = _flat(saved), _flat(OmegaConf.to_container(config, resolve=True))
-    for name in ("topic_words", "reference"):  # runs of older versions do not have them
-        was.setdefault(name, now.get(name) if name == "topic_words" else None)
+    # runs of older versions do not have them
+    older = {"topic_words": now.get("topic_words"), "reference": None, "corpus.validation_size": 0.0}
+    was = {name: value for name, value in older.items() if name in now} | was
     if now.get("seed") is None:  # any will do
         now["seed"] = was.get("seed")
     names = [n for n in (*now, *(n for n in was if n not in now)) if n.partition(".")[0] not in IMMATERIAL]

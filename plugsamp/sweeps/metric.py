@@ -15,10 +15,10 @@ HIGHER = {
 #: Measures that have a right value, neither the largest nor the smallest.
 TARGETS = {"coverage_90": 0.9}
 
-PARTS = ("test", "train")
+PARTS = ("validation", "test", "train")
 
-#: The task's own measure (`plugsamp.prediction.metrics.MAIN`) of the test documents, or else of the training
-#: ones.
+#: The task's own measure (`plugsamp.prediction.metrics.MAIN`) of the validation documents where there are
+#: some, or else of the test or the training documents.
 MAIN = "main"
 
 #: Means over the topics of a run (`plugsamp.posterior.quality`).
@@ -47,8 +47,9 @@ def check(name: str) -> str:
     close = difflib.get_close_matches(name, known, 1)
     hint = f"; did you mean {close[0]!r}?" if close else ""
     raise ValueError(
-        f"there is no metric {name!r}{hint}\nmetrics: main, {', '.join(measures)} (of the test documents, "
-        f"where there are some; test_ or train_ before it says which), {', '.join(OTHERS)}"
+        f"there is no metric {name!r}{hint}\nmetrics: main, {', '.join(measures)} (of the validation "
+        "or else the test documents, where there are some; validation_, test_ or train_ before it says "
+        f"which), {', '.join(OTHERS)}"
     )
 
 
