@@ -109,7 +109,7 @@ def run(settings, chosen: Mapping, model: Model, folder: Path, resumed=None) -> 
     metrics.json is written last: a folder that has it is complete. Where the run goes on from a checkpoint,
     `resumed` is called once that proves to be its own.
     """
-    reader = chosen["corpus"].for_model(wanted(settings, model))
+    reader = chosen["corpus"].for_model(wanted(settings, model.loss))
     split = reader.read()
     train, test = split
     validation = getattr(split, "validation", None)  # a plugin may return a plain pair
@@ -121,8 +121,8 @@ def run(settings, chosen: Mapping, model: Model, folder: Path, resumed=None) -> 
         where = next((o for o in ("label", "labels_path", "response") if hasattr(reader, o)), None)
         says = f", or say where the labels are, corpus.{where}=..." if where else ""
         raise ValueError(f"the documents have no labels; choose loss=none{says}")
-    _check_part("test", settings.metric, model, test)
-    _check_part("validation", settings.metric, model, validation)
+    if sweeping.current() is not None and (without := lacking(settings.metric, model.loss, split)):
+        raise ValueError(without)
     reference = settings.reference and read_reference(chosen["corpus"], settings.reference, train.vocabulary)
     posterior = _fit(settings, chosen, model, train, folder, resumed).with_options(**vars(settings.predict))
     if reference:
@@ -159,22 +159,25 @@ def run(settings, chosen: Mapping, model: Model, folder: Path, resumed=None) -> 
     return metrics
 
 
-def _check_part(part: str, name: str, model: Model, corpus) -> None:
-    """Say before a run of a sweep that its metric is of documents that there are not."""
-    if sweeping.current() is None or model.loss.unsupervised or not name.startswith(f"{part}_"):
-        return
-    if corpus is None or corpus.responses is None or is_missing(corpus.responses).all():
-        lacking = "there are none" if corpus is None else "these have no responses"
-        other = f"metric={name.replace(part, 'train', 1)} is of the training documents"
-        if part == "validation" and corpus is None:
-            other = "corpus.validation_size=0.2 keeps out a fifth of the training documents"
-        raise ValueError(f"metric={name} is of {part} documents, and {lacking}; {other}")
+def lacking(metric: str, loss, split) -> str | None:
+    """What is wrong where a metric is of documents that there are not, or that have no responses."""
+    part = metric.partition("_")[0]
+    if loss.unsupervised or part not in ("test", "validation"):
+        return None
+    corpus = getattr(split, part, None)
+    if corpus is not None and corpus.responses is not None and not is_missing(corpus.responses).all():
+        return None
+    without = "there are none" if corpus is None else "these have no responses"
+    other = f"metric={metric.replace(part, 'train', 1)} is of the training documents"
+    if part == "validation" and corpus is None:
+        other = "corpus.validation_size=0.2 keeps out a fifth of the training documents"
+    return f"metric={metric} is of {part} documents, and {without}; {other}"
 
 
-def wanted(settings, model: Model) -> Wanted:
+def wanted(settings, loss) -> Wanted:
     """What the reader should know of the model."""
     covariates = settings.covariates
-    responses = "none" if model.loss.unsupervised else responses_of(model.loss)
+    responses = "none" if loss.unsupervised else responses_of(loss)
     return Wanted(responses, covariates.numeric, covariates.categorical)
 
 

@@ -28,7 +28,6 @@ from plugsamp.errors import Interrupted
 from plugsamp.files.whole import write_json
 from plugsamp.fitting.runfolder import CONFIG, holds_run
 from plugsamp.sweeps import metric as metrics_by_name
-from plugsamp.sweeps.possible import impossible
 from plugsamp.sweeps.status import DONE, KILLED, RUNNING, STATUS, read, status_of
 from plugsamp.sweeps.table import NAME, NOT_STARTED, PLAN, SweepTable, jobs_of
 from plugsamp.system import cores
@@ -201,6 +200,7 @@ class Sweep:
         """
         known = len(self.options)
         hydra = config.hydra
+        plan.check_compared(list(hydra.overrides.task), hydra.sweeper.get("params"))
         self.metric = str(config.get("metric") or metrics_by_name.MAIN)
         higher = metrics_by_name.higher_is_better(self.metric)
         folder = Path(os.path.abspath(str(hydra.sweep.dir)))
@@ -215,7 +215,7 @@ class Sweep:
         if self.lenient:
             with contextlib.suppress(Exception):  # whatever is wrong with them, the sweeper will say it
                 self.planned = plan.jobs(list(hydra.overrides.task), hydra.sweeper.get("params"))
-        self._check_metric(config)
+        plan.check_metric(config, self.planned)
         if self.lock is None:
             self._own(folder)
         self.folder = str(folder)
@@ -231,12 +231,6 @@ class Sweep:
                 "the sweep has %s more than once; what has the same seed too is the same run again, no other "
                 "draw (seed=0,1 runs all with two seeds)", twice,
             )  # fmt: skip
-
-    def _check_metric(self, config: DictConfig) -> None:
-        """Refuse a measure that no run of the sweep can have (ValueError)."""
-        why = [impossible(self.metric, loss) for loss in plan.losses(config, self.planned)]
-        if why and all(why):
-            raise ValueError(f"no run of the sweep can have metric={self.metric}: {why[0]}")
 
     def _own(self, folder: Path) -> None:
         """Take the lock of the sweep's folder, before Hydra or a job writes there.

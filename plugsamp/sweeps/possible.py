@@ -38,29 +38,27 @@ def impossible(name: str, loss) -> str | None:
     ----------
     name : str
         As `plugsamp.sweeps.metric.check` takes it.
-    loss : Loss, or a class of losses
-        Of a class only what holds for all its objects counts.
+    loss : Loss
     """
     measure = metrics_by_name.kind_of(name)
     if measure is None:
         return None
-    one = loss if isinstance(loss, type) else type(loss)
-    if getattr(one, "unsupervised", False):
+    if getattr(loss, "unsupervised", False):
         if measure not in OF_WORDS:
             return f"{_called(loss)} has no responses; words have {' and '.join(OF_WORDS)}"
         return f"{measure} is of test documents" if name.startswith("train_") else None
     if measure in OF_WORDS:
         return f"{measure} is of words, and {_called(loss)} has measures of responses"
-    kind = "any" if isinstance(loss, type) else responses_of(loss)
+    kind = responses_of(loss)
     if kind != "any" and (kind == "classes") != (measure in OF_CLASSES):
         other = "real responses" if kind == "classes" else "classes"
         return f"{measure} is of {other}, and {_called(loss)} is not for those"
     if measure in OF_LIKELIHOODS:
         calibrated = getattr(loss, "calibrated", False)
-        if calibrated is False or (measure == "log_loss" and one.probabilities is Loss.probabilities):
+        if calibrated is False or (measure == "log_loss" and type(loss).probabilities is Loss.probabilities):
             return f"{_called(loss)} is no likelihood, so it has no {measure}"
     return None
 
 
 def _called(loss) -> str:
-    return f"the loss {(loss if isinstance(loss, type) else type(loss)).__name__}"
+    return f"the loss {type(loss).__name__}"

@@ -27,7 +27,6 @@ WORDS = {"log_likelihood", "perplexity"}
     [
         (Hinge(), CLASSES - {"log_loss"}),
         (Logistic(), CLASSES),
-        (Logistic, CLASSES | REAL),  # its options may be any
         (Probit(), CLASSES),
         (Gaussian(), REAL),
         (NoLoss(), WORDS),
@@ -45,6 +44,12 @@ def test_parts_and_outputs():
     assert "accuracy is of classes" in impossible("train_accuracy", Gaussian())
 
 
+def write_experiment(at, key, values):
+    (at / "conf/experiment").mkdir(parents=True)
+    lines = ["# @package _global_", f"hydra: {{sweeper: {{params: {{{key}: '{values}'}}}}}}"]
+    (at / "conf/experiment/own.yaml").write_text("\n".join(lines) + "\n")
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -56,9 +61,15 @@ def test_parts_and_outputs():
         ["hydra/sweeper=optuna", "loss=hinge", "n_topics=choice(2,3)", "metric=log_loss"],
         ["hydra/sweeper=optuna", "loss=hinge", "loss.cost=interval(1,2)", "metric=test_log_loss"],
         ["hydra/sweeper=optuna", "loss=choice(hinge,gaussian)", "metric=perplexity"],
+        ["hydra/sweeper=optuna", "experiment=choice(netflix,netflix_topics)", "metric=r2"],
+        ["experiment=netflix,netflix_topics", "metric=r2"],
+        ["--config-dir=conf", "experiment=own", "hydra/sweeper=optuna", "metric=perplexity"],
+        ["--config-dir=conf", "experiment=own", "metric=perplexity"],
     ],
 )
 def test_no_run_can_have_it(arguments, at, sweep, said):
+    if "--config-dir=conf" in arguments:  # what is swept is in a file
+        write_experiment(at, "loss", "hinge,gaussian")
     if "hydra/sweeper=optuna" in arguments:
         pytest.importorskip("hydra_plugins.hydra_optuna_sweeper")
     assert sweep(*arguments) == 2
@@ -84,7 +95,36 @@ def test_test_documents_without_labels(at, unlabelled, said, read_csv):
     assert metrics["main_name"] == "train_accuracy" and metrics["main"] == metrics["train"]["accuracy"]
 
 
-def test_a_measure_of_test_documents_without_labels(at, unlabelled, said, capsys):
+def test_a_measure_of_test_documents_without_labels(at, unlabelled, said):
     assert unlabelled("metric=test_accuracy") == 2
-    assert "these have no responses; metric=train_accuracy is of the training documents" in said()
-    assert not (at / "sweep/0/trace.csv").exists()
+    error = said()
+    assert "these have no responses; metric=train_accuracy is of the training documents" in error
+    assert error.count("\n") == 1 and not (at / "sweep").exists()
+    assert unlabelled("metric=train_accuracy") == 0
+
+
+@pytest.mark.parametrize("more", [[], ["loss=hinge,probit"], ["corpus.min_df=1,2"], ["hydra/sweeper=optuna"]])
+def test_a_measure_of_test_documents_that_are_not_there(at, sweep, said, more):
+    if more == ["hydra/sweeper=optuna"]:
+        pytest.importorskip("hydra_plugins.hydra_optuna_sweeper")
+    assert sweep("corpus.split=none", "n_topics=2,3", "metric=test_accuracy", *more) == 2
+    error = said()
+    assert "metric=test_accuracy is of test documents, and there are none" in error
+    assert error.count("\n") == 1 and not (at / "sweep").exists()
+
+
+def test_one_run_of_the_sweep_can_have_it(at, sweep, read_csv):
+    assert sweep("loss=hinge,none", "metric=test_accuracy", "report=false") in (0, 1, 2)
+    assert (at / "sweep/0/metrics.json").exists()
+
+
+@pytest.mark.parametrize("argument", ["metric=npmi,diversity", "metric=choice(npmi,diversity)", "a file"])
+def test_runs_are_compared_by_one_metric(argument, at, sweep, said):
+    given = [argument]
+    if argument == "a file":
+        write_experiment(at, "metric", "npmi,diversity")
+        given = ["--config-dir=conf", "experiment=own"]
+    assert sweep("n_topics=2,3", *given) == 2
+    error = said()
+    assert "are compared by one metric, such as metric=npmi; sweep.csv has all measures" in error
+    assert error.count("\n") == 1 and not (at / "sweep").exists()
