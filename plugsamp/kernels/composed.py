@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 
 import numpy as np
 
@@ -62,6 +63,14 @@ class ComposedMH(Kernel):
         self.composition = composition
         self.steps = whole("steps", steps, 1, MAX_STEPS)
 
+    @cached_property
+    def classes(self) -> list:
+        """`proposals` with the classes that names stand for: finding one takes longer than a short sweep."""
+        return [load_registered("proposals", p) if isinstance(p, str) else p for p in self.proposals]
+
+    def __getstate__(self):
+        return {name: value for name, value in self.__dict__.items() if name != "classes"}  # found again
+
     def sampler(self, state: State) -> Sampler:
         return _ComposedSampler(self, state)
 
@@ -75,14 +84,11 @@ def proposal_name(proposal) -> str:
     return getattr(proposal, "__name__", type(proposal).__name__)
 
 
-def _make(proposal, collapse: str):
-    """The compiled proposal that a name, a class or an object stands for."""
-    label = proposal_name(proposal)
+def _make(proposal, label: str, collapse: str):
+    """The compiled proposal that a mapping, a class or an object stands for."""
     if isinstance(proposal, Mapping):
         by_collapse = getattr(load_registered("proposals", label), "depends_on_collapse", False)
         proposal = resolve("proposals", proposal, **({"collapse": collapse} if by_collapse else {}))
-    elif isinstance(proposal, str):
-        proposal = load_registered("proposals", proposal)
     if getattr(proposal, "depends_on_collapse", False):
         proposal = proposal(collapse)
     elif callable(proposal):
@@ -98,8 +104,9 @@ def _make(proposal, collapse: str):
 class _ComposedSampler(Sampler):
     def __init__(self, kernel: ComposedMH, state: State):
         self.kernel, self.state = kernel, state
-        self.proposals = [_make(proposal, kernel.collapse) for proposal in kernel.proposals]
         self.names = [proposal_name(proposal) for proposal in kernel.proposals]
+        named = zip(kernel.classes, self.names, strict=True)
+        self.proposals = [_make(proposal, name, kernel.collapse) for proposal, name in named]
         forms = [proposal.lazy_form() for proposal in self.proposals]
         if state.phi is not None and None not in forms and suits(state):
             state.lazy = lazy_topics(state)

@@ -132,6 +132,8 @@ class Coding(Brief):
 
 def is_missing(values: np.ndarray) -> np.ndarray:
     """None and NaN are missing, whatever the type of the others."""
+    if values.dtype.kind in "biuf":
+        return np.isnan(values)
     flat = values.ravel().tolist()
     flat = [v is None or (isinstance(v, float | np.floating) and np.isnan(v)) for v in flat]
     return np.array(flat, dtype=bool).reshape(values.shape)
@@ -158,7 +160,10 @@ def code_real(responses, names=None) -> Coding:
     table = table.reshape(len(table), -1)
     missing = is_missing(table)
     y = np.full(table.shape, np.nan)
-    for row, column in np.argwhere(~missing):
+    plain = table.dtype.kind in "iuf" and (missing | (np.abs(table.astype(float)) <= LARGEST)).all()
+    if plain:
+        y[~missing] = table[~missing]
+    for row, column in () if plain else np.argwhere(~missing):
         value = table[row, column : column + 1].tolist()[0]  # as Python's own, in messages too
         if is_number(value) and LARGEST < abs(value) < np.inf:
             raise ValueError(
@@ -244,8 +249,12 @@ def code_classes(responses, names=None, *, one_each: bool = False) -> Coding:
 
 def _code_multilabel(table, names) -> Coding:
     missing = is_missing(table)
-    plain = [0 if m else v for m, v in zip(missing.ravel(), table.ravel().tolist(), strict=True)]
-    indicator = np.array([not isinstance(v, str | bytes) and v in (0, 1) for v in plain])
+    if table.dtype.kind in "biuf":
+        plain = np.where(missing, 0, table)
+        indicator = (plain == 0) | (plain == 1)
+    else:
+        plain = [0 if m else v for m, v in zip(missing.ravel().tolist(), table.ravel().tolist(), strict=True)]
+        indicator = np.array([not isinstance(v, str | bytes) and v in (0, 1) for v in plain])
     bad = np.argwhere(~indicator.reshape(table.shape))
     if len(bad):
         row, column = bad[0]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import math
 import os
-from collections import Counter
 
 import numpy as np
 
@@ -12,19 +12,24 @@ from plugsamp.system.memory import in_words
 #: Arrays begin at a cache line, so that no padded row straddles one more than it must.
 LINE = 64
 
+#: Arrays of up to SMALL bytes are parts of pages of PAGE bytes.
+SMALL, PAGE = 1024, 16_384
+
 
 def aligned(shape, dtype) -> np.ndarray:
     """Zeros that begin at a cache line."""
-    dtype = np.dtype(dtype)
-    size = n_bytes(shape, dtype)
-    raw = np.zeros(size + LINE, np.uint8)
-    start = -raw.ctypes.data % LINE
-    return raw[start : start + size].view(dtype).reshape(shape)
+    raw = np.zeros(n_bytes(shape, dtype) + LINE, np.uint8)
+    return np.ndarray(shape, dtype, raw, -_address(raw) % LINE)
+
+
+def _address(array: np.ndarray) -> int:
+    return array.__array_interface__["data"][0]
 
 
 def n_bytes(shape, dtype) -> int:
     """What an array takes."""
-    return int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
+    sizes = shape if isinstance(shape, tuple | list) else (shape,)
+    return math.prod(map(int, sizes)) * np.dtype(dtype).itemsize
 
 
 def file_of(array: np.ndarray) -> np.memmap | None:
@@ -87,8 +92,9 @@ class Arena:
     shared = False
 
     def __init__(self):
-        self._asked: Counter[str] = Counter()
+        self._asked: dict[str, int] = {}
         self._buffers: dict[str, np.ndarray] = {}
+        self._page, self._used = None, PAGE  # memory that small arrays share, and how much of it is given
 
     def array(self, name: str, shape, dtype, touched: float = 1.0) -> np.ndarray:
         """A new array of zeros that begins at a cache line.
@@ -101,8 +107,7 @@ class Arena:
         touched : float
             The share of it that will be written to: the rest costs no memory.
         """
-        self._asked[name] += 1
-        number = self._asked[name]
+        self._asked[name] = number = self._asked.get(name, 0) + 1
         return self._make(name if number == 1 else f"{name}#{number}", shape, np.dtype(dtype), touched)
 
     def copy(self, name: str, values) -> np.ndarray:
@@ -121,7 +126,8 @@ class Arena:
 
     def _make(self, name: str, shape, dtype: np.dtype, touched: float) -> np.ndarray:
         try:
-            return aligned(shape, dtype)
+            size = n_bytes(shape, dtype)
+            return aligned(shape, dtype) if size > SMALL else self._small(shape, dtype, size)
         except MemoryError:
             size = in_words(n_bytes(shape, dtype))
             of = " x ".join(f"{n:,}" for n in np.atleast_1d(shape))
@@ -129,3 +135,11 @@ class Arena:
                 f"this process may not take the {size} of {name} ({of}): with fewer topics, "
                 "or fewer words (min_df), a chain takes less"
             ) from None
+
+    def _small(self, shape, dtype: np.dtype, size: int) -> np.ndarray:
+        """A part of a page: a small corpus has dozens of arrays, each of which would take its time to get."""
+        if self._used + size > PAGE:
+            self._page, self._used = aligned(PAGE, np.uint8), 0
+        start = self._used
+        self._used += -(-size // LINE) * LINE
+        return np.ndarray(shape, dtype, self._page, start)

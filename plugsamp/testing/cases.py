@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.metadata import entry_points
 
@@ -150,7 +150,7 @@ class Case:
         y = self.loss.code(self.responses, None).y
         return y if y.size else np.empty((self.n_documents, 0))
 
-    @property
+    @cached_property
     def n_outputs(self) -> int:
         return self.y.shape[1]
 
@@ -212,13 +212,18 @@ class Case:
 
     def corpus(self):
         """The case as a `plugsamp.Corpus`."""
+        from plugsamp.bags import Counted
         from plugsamp.corpus import Corpus
 
-        counts = np.zeros((self.n_documents, self.n_words), dtype=np.int64)
-        np.add.at(counts, (self.document_of, self.words), 1)
-        return Corpus.from_counts(
-            counts, responses=self.responses, covariates=self.covariates, weights=self.document_weights
-        )
+        pairs = self.document_of * self.n_words + self.words
+        counts = np.bincount(pairs, minlength=self.n_documents * self.n_words)
+        found = np.flatnonzero(counts)
+        indptr = np.searchsorted(found, np.arange(self.n_documents + 1) * self.n_words)
+        return Corpus.from_bag(
+            Counted(indptr, found % self.n_words, counts[found]),
+            vocabulary=[f"w{i}" for i in range(self.n_words)],
+            responses=self.responses, covariates=self.covariates, weights=self.document_weights,
+        )  # fmt: skip
 
     def model(self) -> Model:
         """The case as a `plugsamp.Model`."""
@@ -227,9 +232,11 @@ class Case:
         k, prior = self.n_topics, self.weights
         return Model(k, alpha, beta, loss=self.loss, weights=prior, intercept=self.intercept)
 
-    def with_documents(self, documents, responses) -> Case:
-        """The same model on other words and responses (each document is sorted)."""
-        return replace(self, documents=tuple(tuple(sorted(d)) for d in documents), responses=responses)
+    def changed(self, **values) -> Case:
+        """With other words and responses of the same shapes; what follows from the shapes is taken over."""
+        new = object.__new__(type(self))
+        new.__dict__.update(self.__dict__, **values)
+        return new
 
 
 def responses_for(loss: Loss, labels, reals) -> np.ndarray:

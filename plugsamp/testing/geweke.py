@@ -189,10 +189,17 @@ class GewekeCase:
 
     def with_words(self, z, phi, rng) -> tuple[Case, np.ndarray]:
         """New words given z and phi, and z in the new (sorted) token order."""
+        case = self.case
         words = _rows(phi[z], rng)
-        order = np.lexsort((words, self.case.document_of))
-        documents = np.split(words[order], np.cumsum(self.case.lengths)[:-1])
-        return self.case.with_documents([d.tolist() for d in documents], self.case.responses), z[order]
+        order = np.lexsort((words, case.document_of))
+        words = words[order]
+        ends, plain = np.cumsum(case.lengths).tolist(), words.tolist()
+        documents = tuple(tuple(plain[end - n : end]) for end, n in zip(ends, case.lengths, strict=True))
+        return case.changed(documents=documents, words=words), z[order]
+
+    def with_responses(self, case: Case, y) -> Case:
+        """The case with coded responses y (D, C)."""
+        return case.changed(responses=self.table(y), y=y)
 
     def draw_responses(self, z, state: JointState, rng) -> np.ndarray:
         """Coded y (D, C) given z in its own token order, eta and the parameters; NaN where missing."""
@@ -326,7 +333,7 @@ def geweke(
         case, state = next(states)
         before = setup.features(case, state)
         for s in range(rounds):
-            case = replace(case, responses=setup.table(state.y))
+            case = setup.with_responses(case, state.y)
             state, phi = step(case, state, (seed * 1_000_003 + r) * rounds + s, rng)
             case, z = setup.with_words(state.z, phi, rng)
             state = replace(state, z=z)

@@ -21,7 +21,10 @@ from plugsamp.testing import (
     variants,
 )
 
-pytestmark = pytest.mark.usefixtures("blas_limited")
+pytestmark = [
+    pytest.mark.usefixtures("blas_limited"),
+    pytest.mark.filterwarnings("ignore:the responses have mean"),  # hundreds, of draws of the prior
+]
 DOCUMENTS = ((0, 1, 2), (0, 1), (2,), ())
 PLAIN = GewekeCase(Case("plain", DOCUMENTS, 3, 2, (0.5, 0.8), (0.4, 0.6, 0.3)))
 SUPERVISED = geweke_case(Hinge(0.6))
@@ -55,10 +58,10 @@ def test_reference_passes_and_mutant_fails(mutant, chance):
 
 def p_value(setup, configuration, update, replicates, seed):
     name, options = configuration
-    kernel = resolve("kernels", name, **options)
+    kernel, model = resolve("kernels", name, **options), setup.case.model()
 
     def make(case, z, seed):
-        return Chain(case.corpus(), case.model(), kernel, seed=seed, init=z, weight_update=update)
+        return Chain(case.corpus(), model, kernel, seed=seed, init=z, weight_update=update)
 
     step = chain_stepper(make, collapsed=not kernel.partial)
     return geweke(setup, step, replicates=replicates, seed=seed).p_value
