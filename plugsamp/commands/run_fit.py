@@ -164,7 +164,7 @@ def lacking(metric: str, loss, split) -> str | None:
     part = metric.partition("_")[0]
     if loss.unsupervised or part not in ("test", "validation"):
         return None
-    corpus = getattr(split, part, None)
+    corpus = split[1] if part == "test" else getattr(split, "validation", None)  # plugins return plain pairs
     if corpus is not None and corpus.responses is not None and not is_missing(corpus.responses).all():
         return None
     without = "there are none" if corpus is None else "these have no responses"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from omegaconf import DictConfig
 from plugsamp.commands.command import Command
 from plugsamp.commands.settings import settings_of
 from plugsamp.commands.targets import target
+from plugsamp.errors import InputWarning
 from plugsamp.sweeps.table import NAME, sweep_table
 from plugsamp.sweeps.text import described, lacking
 
@@ -35,7 +37,9 @@ def task(config: DictConfig) -> None:
     settings = settings_of(Settings, config)
     with contextlib.chdir(HydraConfig.get().runtime.cwd):
         folder = Path(settings.folder)
-        table = sweep_table(folder, settings.metric)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", InputWarning)  # it is an error at the end
+            table = sweep_table(folder, settings.metric)
         path = figure = None
         if settings.out != "-":
             own = folder / NAME
@@ -53,11 +57,13 @@ def task(config: DictConfig) -> None:
             print(table.csv(), end="")
             if (what := lacking(table)) is not None:
                 print(f"plugsamp sweep: {what}", file=sys.stderr)
-            return
-        table.write(path)
-        print(f"{described(table)}\n\ntable: {path}")
-        if figure is not None:
+        else:
+            table.write(path)
+            print(f"{described(table)}\n\ntable: {path}")
+        if figure is not None and path is not None:
             print(f"figure: {figure}")
+        if table.damaged:
+            raise ValueError(f"{', '.join(table.damaged)}: damaged, and not read")
 
 
 USAGE = """\

@@ -23,7 +23,7 @@ STATUS = "status.json"
 #: Beside another run's files: why a job of a sweep has left them alone.
 REFUSED = "refused.json"
 
-RUNNING, DONE, FAILED, INTERRUPTED, KILLED = "running", "done", "failed", "interrupted", "killed"
+STATUSES = RUNNING, DONE, FAILED, INTERRUPTED, KILLED = "running", "done", "failed", "interrupted", "killed"
 
 
 @contextlib.contextmanager
@@ -96,6 +96,11 @@ def status_of(folder: Path) -> tuple[str | None, dict]:
     if status == RUNNING and not lock.held(folder):
         status = KILLED
     return status if isinstance(status, str) else None, record
+
+
+def damaged(path: Path) -> bool:
+    """Whether there is such a file, and no JSON object in it."""
+    return path.exists() and not read(path)
 
 
 def read(path: Path) -> dict:

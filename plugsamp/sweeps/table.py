@@ -5,12 +5,14 @@ from __future__ import annotations
 import io
 import os
 import re
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import yaml
 
+from plugsamp.errors import InputWarning
 from plugsamp.files import csv_files
 from plugsamp.files.whole import complete
 from plugsamp.fitting.runfolder import CONFIG
@@ -57,6 +59,8 @@ class Job:
         config.yaml, for options that others were given and it was not.
     record : dict
         status.json.
+    damaged : tuple of str
+        Files of the run that cannot be read.
     """
 
     folder: str
@@ -66,6 +70,7 @@ class Job:
     metrics: Mapping = field(default_factory=dict, repr=False)
     config: Mapping = field(default_factory=dict, repr=False)
     record: Mapping = field(default_factory=dict, repr=False)
+    damaged: tuple[str, ...] = ()
 
     @property
     def mistake(self) -> bool:
@@ -96,6 +101,8 @@ class SweepTable:
         The columns that are options, and measures.
     varied : list of str
         The options whose values differ between jobs.
+    damaged : list of str
+        Files of the jobs that cannot be read.
 
     Raises
     ------
@@ -106,6 +113,7 @@ class SweepTable:
     def __init__(self, jobs: Iterable[Job], metric: str = metrics_by_name.MAIN):
         self.metric = metrics_by_name.check(metric)
         jobs = list(jobs)
+        self.damaged = [file for job in jobs for file in job.damaged]
         kinds = list(
             dict.fromkeys(job.metrics.get("main_name") for job in jobs)
         )  # not compared with each other
@@ -146,8 +154,9 @@ class SweepTable:
 
     @property
     def failed(self) -> list[Job]:
-        """The jobs that have no outcome and are not on their way to one."""
-        return [job for job in self.jobs if job.status not in (statuses.DONE, statuses.RUNNING)]
+        """The jobs that have no outcome and are not on their way to one, and those with damaged files."""
+        fine = (statuses.DONE, statuses.RUNNING)
+        return [job for job in self.jobs if job.status not in fine or job.damaged]
 
     def write(self, path) -> None:
         """Write it as CSV, complete or not at all."""
@@ -181,6 +190,11 @@ def sweep_table(folder, metric: str = metrics_by_name.MAIN) -> SweepTable:
     ValueError
         There is no such folder or metric, or no run in the folder.
 
+    Warns
+    -----
+    InputWarning
+        A file of a run is damaged.
+
     Examples
     --------
     >>> import plugsamp as ps
@@ -195,7 +209,10 @@ def sweep_table(folder, metric: str = metrics_by_name.MAIN) -> SweepTable:
     jobs = jobs_of(root)
     if not jobs:
         raise ValueError(f"{root} has no run in it, nor in the folders below")
-    return SweepTable(jobs, metric)
+    table = SweepTable(jobs, metric)
+    if table.damaged:
+        warnings.warn(f"{', '.join(table.damaged)}: damaged, and not read", InputWarning, stacklevel=2)
+    return table
 
 
 def jobs_of(root: Path, sweep: str | None = None) -> list[Job]:
@@ -207,7 +224,7 @@ def jobs_of(root: Path, sweep: str | None = None) -> list[Job]:
     for path in _run_folders(root):
         name = path.relative_to(root).as_posix()
         status, record = statuses.status_of(path)
-        if status is not None or (path / "metrics.json").exists():
+        if {statuses.STATUS, "metrics.json"} & {file.name for file in path.iterdir()}:
             jobs.append(_job(path, name, status, record))
         refused = statuses.read(path / statuses.REFUSED)
         if sweep is not None and refused.get("sweep") == sweep:
@@ -217,28 +234,38 @@ def jobs_of(root: Path, sweep: str | None = None) -> list[Job]:
     for overrides in planned if isinstance(planned, list) else ():
         if frozenset(_strings(overrides)) not in begun:
             jobs.append(Job("", _strings(overrides), NOT_STARTED))
+    if statuses.damaged(root / PLAN):
+        jobs.append(Job("", (), NOT_STARTED, f"{PLAN} is damaged", damaged=(str(root / PLAN),)))
     return jobs
 
 
 def _job(path: Path, name: str, status: str | None, record: Mapping) -> Job:
     metrics = statuses.read(path / "metrics.json")  # written last: a folder that has it is complete
-    if status is None:
+    config = _yaml(path / CONFIG)
+    broken = [file for file in (statuses.STATUS, "metrics.json") if statuses.damaged(path / file)]
+    if statuses.STATUS not in broken and record and status not in statuses.STATUSES:
+        broken.insert(0, statuses.STATUS)
+    if (path / CONFIG).exists() and not isinstance(config, Mapping):
+        broken.append(CONFIG)
+    error = record.get("error")
+    if status not in statuses.STATUSES and metrics:
         status = statuses.DONE
-    elif status == statuses.DONE and not metrics:
-        status = statuses.FAILED
-        record = {**record, "error": "metrics.json is missing or damaged"}
+    elif status not in statuses.STATUSES or (status == statuses.DONE and not metrics):
+        status, error = statuses.FAILED, None if broken else "metrics.json is missing"
+    if broken:
+        error = f"{' and '.join(broken)} {'is' if len(broken) == 1 else 'are'} damaged"
     overrides = record.get("overrides")
     if overrides is None:  # a run of an older plugsamp
         overrides = _yaml(path / ".hydra" / "overrides.yaml")
-    config = _yaml(path / CONFIG)
     return Job(
         name,
         _strings(overrides),
         status,
-        record.get("error") if status != statuses.DONE else None,
+        error if status != statuses.DONE or broken else None,
         metrics if status == statuses.DONE else {},
         config if isinstance(config, Mapping) else {},
         record,
+        tuple(str(path / file) for file in broken),
     )
 
 

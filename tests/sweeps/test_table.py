@@ -15,6 +15,8 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 
 import plugsamp as ps
 from plugsamp.checkpoint.lock import Lock
+from plugsamp.cli import main as plugsamp
+from plugsamp.errors import InputWarning
 from plugsamp.sweeps import options
 from plugsamp.sweeps.text import described
 from plugsamp.testing.processes import until
@@ -172,14 +174,36 @@ def test_runs_that_were_made_one_by_one(tmp_path):
     ]
 
 
-def test_a_damaged_folder_is_a_row_and_no_failure(sweep):
-    (sweep / "1/metrics.json").write_text("{")
-    (sweep / "0/config.yaml").write_text(":\n\t")
-    (sweep / "2/status.json").write_text("[]")
-    (sweep / "sweep.json").write_text("")
-    table = ps.sweep_table(sweep)
-    assert [row["folder"] for row in table.rows] == ["0", "10", "12", "11", "1"]
-    assert table.rows[-1]["error"] == "metrics.json is missing or damaged"
+#: A file, what is in it, the status of its run and what its row says; None is no row.
+DAMAGED = [
+    ("1/metrics.json", "{", "failed", "metrics.json is damaged"),
+    ("1/status.json", "", "done", "status.json is damaged"),
+    ("1/status.json", '{"status": "flying"}', "done", "status.json is damaged"),
+    ("2/status.json", "[]", "failed", "status.json is damaged"),
+    ("11/status.json", "\xff", "failed", "status.json is damaged"),
+    ("0/config.yaml", ":\n\t", "done", "config.yaml is damaged"),
+    ("sweep.json", "", "not started", "sweep.json is damaged"),
+]
+
+
+@pytest.mark.parametrize(("file", "content", "status", "error"), DAMAGED)
+def test_a_damaged_file_is_named(file, content, status, error, sweep, capsys):
+    (sweep / file).write_text(content, encoding="latin-1")
+    with pytest.warns(InputWarning, match="damaged, and not read") as told:
+        table = ps.sweep_table(sweep)
+    assert (
+        len(told) == 1 and str(sweep / file) in str(told[0].message) and table.damaged == [str(sweep / file)]
+    )
+    (row,) = [row for row in table.rows if row["error"] == error]
+    assert (row["status"], row["folder"]) == (status, file.rpartition("/")[0] or None)
+    figure = ["overwrite=true", f"figure={sweep.parent / 'f.svg'}", "metric=test_accuracy", "x=n_topics"]
+    for more in ([], ["out=-"], *([figure, ["out=-", *figure]] if file == "0/config.yaml" else [])):
+        assert plugsamp(["sweep", f"folder={sweep}", *more]) == 2
+        printed = capsys.readouterr()
+        assert printed.err == f"plugsamp sweep: {sweep / file}: damaged, and not read\n"
+        assert error in printed.out
+    if "/" in file:
+        assert plugsamp(["sweep", f"folder={(sweep / file).parent}"]) == 2
 
 
 def test_what_is_no_sweep(tmp_path):
