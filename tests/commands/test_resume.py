@@ -217,7 +217,17 @@ def test_where_a_run_goes_on_does_not_change_its_kernel(first, then, documents, 
     assert ("partial" in outcomes[0][0]) is (first == "processes")
 
 
-def test_killed_while_it_is_evaluated(documents, whole, run, said, monkeypatch):
+@pytest.mark.parametrize(
+    "during",
+    [
+        "prediction.evaluation.evaluate",
+        "report.write",
+        pytest.param("commands.run_fit.save_model", marks=pytest.mark.slow),
+        pytest.param("commands.run_fit.rows_of", marks=pytest.mark.slow),
+        pytest.param("commands.run_fit.write_json", marks=pytest.mark.slow),
+    ],
+)
+def test_interrupted_after_its_last_sweep(during, documents, whole, run, said, monkeypatch):
     """Everything has been sampled: nothing is, again."""
     folder = whole()
 
@@ -225,7 +235,7 @@ def test_killed_while_it_is_evaluated(documents, whole, run, said, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("plugsamp.prediction.evaluation.evaluate", killed)
+        patch.setattr(f"plugsamp.{during}", killed)
         assert run("corpus.path=d.jsonl") == 130
     assert "interrupted; the last checkpoint stands\nplugsamp resume run=" in said()
     monkeypatch.setattr("plugsamp.chain.Chain._one_sweep", killed)
