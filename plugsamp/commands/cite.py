@@ -48,7 +48,7 @@ def of_run(folder: Path) -> list[str]:
     except FileNotFoundError:
         what = "this folder holds no finished run" if folder.is_dir() else "there is no such folder"
         raise InputError(what, file=folder) from None
-    except (KeyError, ValueError, TypeError, AttributeError) as error:
+    except (KeyError, ValueError, TypeError, AttributeError, RecursionError) as error:
         raise InputError(f"no references can be read from it ({error})", file=path) from None
     return found
 

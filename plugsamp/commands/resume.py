@@ -188,7 +188,7 @@ def _sweeps_done(folder: Path) -> int | None:
     """The sweeps of a run whose outcome is written, otherwise None."""
     try:
         return json.loads((folder / "metrics.json").read_text(encoding="utf-8"))["sweeps"]
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
 
 

@@ -21,6 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
+from plugsamp.brief import clipped
 from plugsamp.files import unfinished
 from plugsamp.files.plain_arrays import check_header
 from plugsamp.files.regular import open_regular
@@ -30,6 +31,9 @@ from plugsamp.files.whole import not_finite
 SCHEMA_VERSION = 1
 FORMAT = "plugsamp"
 MANIFEST = "manifest.json"
+
+#: Digits of an integer in a manifest: seeds may be large, and other numbers are floats in the end.
+LONGEST_NUMBER = 300
 
 #: Bytes that a manifest has at most: it holds names, such as the words, and no numbers.
 LONGEST = 1 << 29
@@ -209,7 +213,7 @@ def checked_manifest(text: bytes, path, file, kind: str) -> dict:
     StorageError
     """
     try:
-        found = json.loads(text, parse_constant=_no_number)
+        found = json.loads(text, parse_constant=_no_number, parse_int=_integer)
     except (ValueError, RecursionError) as error:
         raise StorageError(f"{file} is damaged: {error}") from None
     if not isinstance(found, dict) or found.get("format") != FORMAT:
@@ -217,7 +221,8 @@ def checked_manifest(text: bytes, path, file, kind: str) -> dict:
     version = found.get("schema_version")
     if not isinstance(version, int) or version > SCHEMA_VERSION:
         raise NewerError(
-            f"{path} has schema version {version}; this plugsamp reads up to {SCHEMA_VERSION}: update it"
+            f"{path} has schema version {clipped(str(version), 40)}; this plugsamp reads up to "
+            f"{SCHEMA_VERSION}: update it"
         )
     try:
         fits = found.pop("sha256", None) == _digest_of(found)
@@ -235,6 +240,12 @@ def checked_manifest(text: bytes, path, file, kind: str) -> dict:
 
 def _no_number(name: str):
     raise ValueError(f"{name} is no number of JSON")
+
+
+def _integer(digits: str) -> int:
+    if len(digits) > LONGEST_NUMBER:
+        raise ValueError(f"it has a number of {len(digits)} digits")
+    return int(digits)
 
 
 def _write_array(folder: Path, name: str, array) -> dict:

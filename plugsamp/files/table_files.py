@@ -119,7 +119,7 @@ class TableFile:
                 return 0
             if self._part.stat().st_size < state["bytes"]:
                 return 0
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
             return 0
         self.columns, self.done = state["columns"], state["rows"]
         return state["bytes"]

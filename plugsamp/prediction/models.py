@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from plugsamp import registry
+from plugsamp.brief import clipped
 from plugsamp.covariates.encoder import Encoder
 from plugsamp.files.archive import read_archive, require_memory
 from plugsamp.files.storage import StorageError, read_folder, write_folder
@@ -264,6 +265,7 @@ def _plugin_of(group: str, record: dict, path):
         )
     if matches[0].version != record["version"]:
         log.warning(
-            "%s was saved with %s %s, installed is %s", path, package, record["version"], matches[0].version
-        )
+            "%s was saved with %s %s, installed is %s", path, package, clipped(str(record["version"]), 40),
+            matches[0].version,
+        )  # fmt: skip
     return registry.resolve(group, str(matches[0]), **record["options"])

@@ -136,7 +136,7 @@ def _metrics(folder: Path) -> dict:
         found = json.loads(path.read_text(encoding="utf-8"))
         if not isinstance(found, dict):
             raise ValueError("it holds no object")
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"this is no metrics.json of a run ({error})", file=path) from None
     return found
 

@@ -126,6 +126,8 @@ def kind_of(name: str) -> str | None:
 
 
 def _number(found) -> float | None:
-    if isinstance(found, bool) or not isinstance(found, int | float) or not math.isfinite(found):
+    try:
+        number = float(found) if isinstance(found, int | float) and not isinstance(found, bool) else math.nan
+    except OverflowError:
         return None
-    return float(found)
+    return number if math.isfinite(number) else None

@@ -107,6 +107,6 @@ def read(path: Path) -> dict:
     """The content of a JSON file that is an object; empty where there is none to be read."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return content if isinstance(content, dict) else {}

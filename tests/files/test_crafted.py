@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import io
 import json
 import os
 import shutil
+import time
 import zipfile
 
 import numpy as np
@@ -13,6 +15,7 @@ import pytest
 import scipy.sparse as sp
 
 import plugsamp as ps
+from plugsamp.cli import main
 from plugsamp.errors import InputError
 from plugsamp.files import archive, storage
 from plugsamp.files.regular import open_regular
@@ -118,10 +121,56 @@ def test_contents_that_cannot_be(change, says, crafted):
         ps.load_model(crafted(change))
 
 
-@pytest.mark.parametrize("text", ['{"seed": ' + "9" * 5000 + "}", "[" * 100_000, '{"a":' * 50_000])
+TEXTS = ['{"seed": ' + "9" * 5000 + "}", '{"seed": ' + "9" * 400 + "}", "[" * 100_000, '{"a":' * 50_000]
+
+
+@pytest.mark.parametrize("text", TEXTS)
 def test_manifests_that_no_parser_likes(text, crafted):
     with pytest.raises(StorageError, match=r"manifest\.json is damaged"):
         ps.load_model(crafted(files=lambda folder: (folder / "manifest.json").write_text(text)))
+
+
+def leaves(node, path=()):
+    """The paths of all values in a manifest."""
+    items = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else None
+    if items is None:
+        yield path
+    for key, value in items or ():
+        yield from leaves(value, (*path, key))
+
+
+@pytest.mark.parametrize("digits", ["9" * 5000, "-" + "9" * 4000, "9" * 301])
+def test_a_long_number_anywhere_in_a_manifest(digits, model, crafted):
+    manifest = json.loads((model / "manifest.json").read_text())
+    folder = crafted()
+    begun = time.process_time()
+    paths = list(leaves(manifest))
+    for path in paths:
+        changed = copy.deepcopy(manifest)
+        node = changed
+        for key in path[:-1]:
+            node = node[key]
+        node[path[-1]] = "NUMBER"
+        (folder / "manifest.json").write_text(json.dumps(changed).replace('"NUMBER"', digits))
+        with pytest.raises(StorageError, match=r"manifest\.json is damaged: ") as refused:
+            ps.load_model(folder)
+        assert len(str(refused.value)) < 400
+    assert time.process_time() - begun < 0.1 * len(paths)
+
+
+@pytest.mark.parametrize("text", [TEXTS[0], TEXTS[3]])
+@pytest.mark.parametrize("file", ["metrics.json", "status.json"])
+def test_files_of_a_run_that_no_parser_likes(file, text, tmp_path, capsys):
+    run = tmp_path / "run"
+    run.mkdir()
+    (run / "config.yaml").write_text("seed: 1\n")
+    (run / file).write_text(text)
+    for command, option in (("sweep", "folder"), ("report", "run"), ("resume", "run"), ("cite", "run")):
+        assert main([command, f"{option}={run}"]) == 2
+        printed = capsys.readouterr()
+        assert printed.err.startswith(f"plugsamp {command}: ") and len(printed.err) < 600
+        if file == "metrics.json" and command != "resume":
+            assert "metrics.json" in printed.err
 
 
 def test_a_manifest_without_end(crafted, monkeypatch):

@@ -79,3 +79,7 @@ def test_others_are_refused(name, hint):
     for other in (None, 3, ["accuracy"]):
         with pytest.raises(ValueError, match="metric must be a name"):
             metric.check(other)
+
+
+def test_a_number_beyond_all_floats_is_none():
+    assert metric.value({"main": 10**400, "main_name": "test_accuracy"}, "main") is None

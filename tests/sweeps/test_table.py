@@ -177,6 +177,7 @@ def test_runs_that_were_made_one_by_one(tmp_path):
 #: A file, what is in it, the status of its run and what its row says; None is no row.
 DAMAGED = [
     ("1/metrics.json", "{", "failed", "metrics.json is damaged"),
+    ("1/metrics.json", f'{{"main": {"9" * 5000}}}', "failed", "metrics.json is damaged"),
     ("1/status.json", "", "done", "status.json is damaged"),
     ("1/status.json", '{"status": "flying"}', "done", "status.json is damaged"),
     ("2/status.json", "[]", "failed", "status.json is damaged"),
