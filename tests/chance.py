@@ -51,7 +51,9 @@ class Chance:
 
     def shifts(self):
         """What to add to its seed, for a test that judges by itself: once, or for each of several seeds."""
-        return map(self._shift, self.seeds)
+        for seed in self.seeds:
+            self._seed = seed
+            yield self._shift(seed)
 
     def sound(self, check) -> None:
         """Run `check(seed)` of the exactness kit, which looks twice by itself; note what the first sees."""
@@ -104,7 +106,7 @@ class Chance:
     def _note(self, **what) -> None:
         if file := os.environ.get("PLUGSAMP_TEST_PVALUES"):
             with open(file, "a") as f:
-                f.write(json.dumps({"test": self.test, **what}) + "\n")
+                f.write(json.dumps({"test": self.test, "seed": self._seed, **what}) + "\n")
 
 
 class Seen(logging.Handler):
