@@ -2,18 +2,14 @@
 
 import csv
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import plugsamp as ps
 from plugsamp.diagnostics.agreement import agreement
-from plugsamp.posterior.parts import model_parts
 from plugsamp.prediction.ensembles import Ensemble
 from plugsamp.prediction.evaluation import evaluate
-from plugsamp.report.folder import read as read_run
-from plugsamp.report.topics import models as report_topics
 
 
 @pytest.fixture(scope="module")
@@ -156,9 +152,9 @@ def test_the_command(tmp_path, monkeypatch, capsys):
         else:
             tokens = [int(row["tokens"]) for row in rows]
             assert sum(tokens[:2]) == sum(tokens[2:]) == metrics["n_tokens"]
-    shown = report_topics(model_parts(ps.load_model("run/model")), None, None, read_run(Path("run")).topics)
-    for model, mine in zip(shown, (tokens[:2], tokens[2:]), strict=True):
-        shares = {topic.number: topic.share for topic in model.topics}
+    for part, mine in enumerate((tokens[:2], tokens[2:])):
+        table = ps.load("run").topics(part=part)
+        shares = dict(zip(table["topic"].tolist(), table["share"].tolist(), strict=True))
         assert shares == {k: n / sum(mine) for k, n in enumerate(mine)}
     assert main(["fit", *fast, "multiclass=ovr", "loss=probit", "hydra.run.dir=tasks"]) == 0
     with open("tasks/weights.csv", newline="") as file:

@@ -18,8 +18,8 @@ from plugsamp.commands.settings import settings_of
 from plugsamp.commands.targets import target
 from plugsamp.commands.wording import warnings_to
 from plugsamp.errors import InputError
-from plugsamp.prediction.models import load_model
-from plugsamp.report import folder
+from plugsamp.posterior import run_folder
+from plugsamp.posterior.saved import load
 
 log = logging.getLogger(__name__)
 
@@ -43,23 +43,19 @@ def task(config: DictConfig) -> None:
 
     settings = settings_of(Settings, config)
     with contextlib.chdir(HydraConfig.get().runtime.cwd), warnings_to(log):
-        run = folder.read(Path(settings.run))
+        run = run_folder.read(Path(settings.run))
         own = Path(settings.run) / "report.html"
         out = target("out", own if settings.out is None else settings.out, settings.overwrite, own)
-        predictor = None
-        if (Path(settings.run) / "model").is_dir():
-            predictor = load_model(Path(settings.run) / "model")
-        train = test = None
-        if predictor is not None:
-            given = HydraConfig.get().overrides.task
-            train, test = documents(config, run, predictor, Path(settings.run), given)
+        posterior = load(settings.run)
+        given = HydraConfig.get().overrides.task
+        train, test = documents(config, run, posterior.predictor, Path(settings.run), given)
         if settings.documents and train is None:
             raise InputError(
                 "documents=... needs the corpus; say where it is: corpus=FORMAT corpus.path=FILE"
             )
         out = report.write(
-            settings.run, out, predictor=predictor, train=train, test=test,
-            documents=settings.documents, names=settings.names,
+            settings.run, out, posterior=posterior, train=train, test=test, documents=settings.documents,
+            names=settings.names,
         )  # fmt: skip
         print(f"report: {out}")
 
@@ -88,7 +84,7 @@ def documents(config: DictConfig, run, predictor, path: Path, given: Sequence[st
         return train, test
     node, recalled = saved.recall(node, str(path), given)
     train, test = _read(node, predictor, recalled)
-    if not folder.trained_on(run, train):
+    if not run_folder.trained_on(run, train):
         log.warning(
             "these are not the training documents of the run: what is said of documents is about others"
         )
@@ -109,7 +105,7 @@ def documents_of_run(run, predictor, path: Path):
     where = working_folder(path)
     with contextlib.chdir(where) if where is not None else contextlib.nullcontext():
         split = _read(node, predictor, ())
-    if not folder.trained_on(run, split.train):
+    if not run_folder.trained_on(run, split.train):
         log.warning(
             "these are not the training documents of the run: what is said of documents is about others"
         )

@@ -148,8 +148,7 @@ def run(settings, chosen: Mapping, model: Model, folder: Path, resumed=None) -> 
     text = "\n\n".join(f"{one_line(title)}\n{plain_table(rows, 160)}".lstrip("\n") for title, rows in listed)
     (folder / "topics.txt").write_text(text + "\n", encoding="utf-8", errors="replace")
     if settings.report:
-        parts = {"train": train, "test": test, "train_prediction": trained.prediction}
-        report.write(folder, metrics=metrics, predictor=posterior.predictor, **parts)
+        report.write(folder, metrics=metrics, posterior=posterior, train=train, test=test)
     write_json(folder / "metrics.json", metrics)
     if sweeping.current() is None:
         show(posterior, settings.top_words, settings.topic_words, folder)

@@ -75,15 +75,15 @@ def of_posterior(posterior) -> Chains:
 
 def of_folder(path, documents: bool = False) -> Chains:
     """What a run folder has of its chains; with `documents`, the training documents where they are there."""
+    from plugsamp.posterior import run_folder
     from plugsamp.prediction.models import load_model
-    from plugsamp.report import folder
 
-    run = folder.read(Path(path))
-    if len(run.trace.chains) > 1 and not run.trace.same_posterior:
+    run = run_folder.read(Path(path))
+    if "task" in run.trace.columns:
         _check_one_posterior(str(run.config.get("multiclass", "ovr")))
-    if not run.trace.chains:
+    if not run.trace:
         raise InputError("the run has no trace", file=Path(path) / "trace.csv")
-    traces = list(run.trace.chains.values())
+    traces = list(run.trace.by_chain().values())
     predictors = []
     if (Path(path) / "model").is_dir():
         predictor = load_model(Path(path) / "model")
@@ -102,14 +102,14 @@ def of_folder(path, documents: bool = False) -> Chains:
 def _documents(run, predictor: Predictor, path) -> Corpus | None:
     """The training documents of a run; None, with a warning, where they are not to be had any more."""
     from plugsamp.commands.report import documents_of_run
-    from plugsamp.report import folder
+    from plugsamp.posterior import run_folder
 
     try:
         train, _ = documents_of_run(run, predictor, Path(path))
     except (ValueError, OSError) as error:
         log.warning("the run's corpus cannot be read (%s): there are no groups of the responses", error)
         return None
-    return train if folder.trained_on(run, train) else None
+    return train if run_folder.trained_on(run, train) else None
 
 
 def shortened(sweeps: Sequence[int]) -> dict | list[int]:

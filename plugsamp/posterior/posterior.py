@@ -326,8 +326,12 @@ class Posterior(Parts):
 
         return to_arviz(self, **options)
 
-    def report(self, file=None, *, train: Corpus | None = None, test: Corpus | None = None, documents=()):
+    def report(
+        self, file=None, *, train: Corpus | None = None, test: Corpus | None = None, documents=(), texts=None
+    ):
         """Write the report, one HTML file that needs nothing else; without a file, return the page.
+
+        A notebook shows the page that is returned.
 
         Parameters
         ----------
@@ -337,10 +341,13 @@ class Posterior(Parts):
             By default those that the posterior knows.
         documents : sequence of str
             Ids of documents to explain; by default some are chosen, mistakes first.
+        texts : mapping of str to str, optional
+            What documents say, by their ids. Without it the page shows the text in a field of the corpus, if
+            there is one, or the words.
         """
         from plugsamp.report.page import write
 
-        return write(self, file, train or self.corpus, test or self.test, documents)
+        return write(self, file, train or self.corpus, test or self.test, documents, texts)
 
     def save(self, path, overwrite: bool = False) -> Path:
         """Write the posterior with its trace and names; `plugsamp.load` reads it again.

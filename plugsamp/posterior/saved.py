@@ -132,14 +132,14 @@ def _owner(predictor) -> str:
 
 def _of_run(path: Path, corpus: bool) -> Posterior:
     """The posterior of a run folder."""
-    from plugsamp.report import folder
+    from plugsamp.posterior import run_folder
 
     runs = sorted(run.parent.name for run in path.glob("*/model"))
     if runs and not (path / "metrics.json").exists() and not (path / "model").exists():
         raise InputError(
             f"this folder holds runs ({len(runs)}) and is none; one of them is {path / runs[0]}", file=path
         )
-    run = folder.read(path)
+    run = run_folder.read(path)
     if not (path / "model").is_dir():
         raise InputError(
             "the run kept no model (save_model=false), so there is no posterior to load", file=path
@@ -147,9 +147,9 @@ def _of_run(path: Path, corpus: bool) -> Posterior:
     model = load(path / "model")
     predictor, metrics, owner = model.predictor, run.metrics, model.owner or ""
     kept, burn_in, seconds = run.sweeps_kept(path)
-    parts = []
+    parts, traces = [], run.trace.by_chain()
     for number, part in enumerate(model.parts):
-        columns = run.trace.chains.get(part.name)
+        columns = traces.get(part.name)
         trace = Trace() if columns is None else Trace.of(columns, owner, part.name)
         stats = _stats(run.topics, part, path / "topics.csv")
         parts.append(
@@ -164,7 +164,7 @@ def _of_run(path: Path, corpus: bool) -> Posterior:
         joint=run.config.get("supervised", "joint") == "joint", options=run.config, names=model.names,
         source=str(path),
     )  # fmt: skip
-    _take_names(found, path)
+    take_names(found, path)
     if corpus:
         from plugsamp.commands.report import documents_of_run
 
@@ -175,25 +175,25 @@ def _of_run(path: Path, corpus: bool) -> Posterior:
 
 def _stats(table, part: Part, path: Path) -> dict[str, np.ndarray] | None:
     """What topics.csv says of the topics of a part, by column; None without the file."""
+    from plugsamp.posterior import run_folder
+
     if table is None:
         return None
-    rows = table.rows
-    owner = next((name for name in OWNERS if name in table.columns), None)
+    owner = next((name for name in OWNERS if name in table), None)
     if owner is not None:
-        rows = [row for row, name in zip(rows, table.column(owner), strict=True) if name == part.name]
-    own = type(table)(table.columns, rows)
+        table = table.take([i for i, name in enumerate(table[owner]) if name == part.name])
     names = [name for name in table.columns if name not in (*OWNERS, "topic", "top_words")]
-    if len(rows) != part.n_topics:
+    if len(table) != part.n_topics:
         of = f" of {part.name}" if owner else ""
-        raise InputError(f"it has {len(rows)} topics{of}, and the model {part.n_topics}", file=path)
+        raise InputError(f"it has {len(table)} topics{of}, and the model {part.n_topics}", file=path)
     try:
-        return {name: own.numbers(name) for name in names}
+        return {name: run_folder.numbers(table[name]) for name in names}
     except ValueError as error:
         raise InputError(f"a number cannot be read ({error})", file=path) from None
 
 
-def _take_names(posterior: Posterior, path: Path) -> None:
-    """Names of the run folder; those of other topics are left out with a warning."""
+def take_names(posterior: Posterior, path: Path) -> None:
+    """Take the names in a run folder; those of other topics are left out with a warning."""
     file = path / naming_files.FILE
     if not file.is_file():
         return

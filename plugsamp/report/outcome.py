@@ -1,46 +1,42 @@
-"""How predictions and truth compare: confusion, scores a class or label, predicted against observed."""
+"""How predictions compare with responses: classes, confusions, probabilities, numbers."""
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 from markupsafe import Markup
 
 from plugsamp.brief import cut, shown
-from plugsamp.losses.coding import Coding
+from plugsamp.losses.coding import is_missing
 from plugsamp.report import svg
-from plugsamp.report.folder import Table
 from plugsamp.report.texts import percent
+from plugsamp.report.topics import Row, Topics
 
-#: Classes of a confusion matrix, of the table of scores; mistakes listed; points and plots of real responses.
-CONFUSED, SCORED, MISTAKES, POINTS, PLOTS = 30, 200, 12, 1500, 12
+#: Classes of a confusion matrix, of the table of classes; mistakes listed; points and plots of numbers.
+CONFUSED, SCORED, MISTAKES, POINTS, PLOTS = 30, 200, 10, 1500, 12
+
+#: Column headings longer than this, or more of them, are numbers that the rows explain.
+LONG, WIDE = 11, 8
+
+#: Ends of the bins of probabilities.
+BINS = (0.0, 0.5, 0.7, 0.8, 0.9, 0.95, 1.0)
+
+#: Topics named beside a class.
+NAMED = 3
 
 OTHERS = "(others)"
 
 
-@dataclass(frozen=True)
-class Scores:
-    """Precision, recall and F1 of a class or label; None where they are 0/0."""
+@dataclass
+class Class:
+    """A class, label or response: its scores, and the topics for and against it."""
 
     name: str
-    n_true: int
-    n_predicted: int
-    n_right: int
-
-    @property
-    def precision(self) -> float | None:
-        return self.n_right / self.n_predicted if self.n_predicted else None
-
-    @property
-    def recall(self) -> float | None:
-        return self.n_right / self.n_true if self.n_true else None
-
-    @property
-    def f1(self) -> float | None:
-        total = self.n_true + self.n_predicted
-        return 2 * self.n_right / total if total else None
+    scores: dict = field(default_factory=dict)
+    pro: list[tuple[Row, float]] = field(default_factory=list)
+    contra: list[tuple[Row, float]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -50,147 +46,175 @@ class Cell:
     tip: str
 
 
-@dataclass(frozen=True)
+@dataclass
 class Outcome:
     """
     Attributes
     ----------
     n_documents, n_missing : int
         Predicted, and without a true response.
-    classes : list of str
-        Of the confusion matrix, whose rows of cells are true classes.
+    classes : list of Class
+    confused : list of str
+        The classes of the confusion matrix, whose rows of cells are true classes.
+    numbered : bool
+        Whether its columns have numbers instead of names.
     mistakes : list of (true, predicted, documents)
+    reliability : list of (low, high, documents, mean probability, part that was right)
+    plots : list of (name, picture, note)
     """
 
     n_documents: int
     n_missing: int = 0
-    classes: list[str] = field(default_factory=list)
+    classes: list[Class] = field(default_factory=list)
+    classes_note: str = ""
+    confused: list[str] = field(default_factory=list)
     confusion: list[list[Cell]] = field(default_factory=list)
     confusion_note: str = ""
+    numbered: bool = False
     mistakes: list[tuple[str, str, int]] = field(default_factory=list)
     mistakes_note: str = ""
-    scores: list[Scores] = field(default_factory=list)
-    scores_note: str = ""
+    reliability: list[tuple[float, float, int, float, float]] = field(default_factory=list)
     plots: list[tuple[str, Markup, str]] = field(default_factory=list)
     plots_note: str = ""
 
 
-def outcome_of(table: Table, coding: Coding) -> Outcome | None:
-    """None where there is no truth to compare with.
+def outcome_of(found, coding) -> Outcome | None:
+    """Return what an `Evaluation` tells; None where there is no truth to compare with.
 
     Parameters
     ----------
-    table : Table
-        As predictions.csv.
+    found : Evaluation or None
     coding : Coding
-        Task and classes.
     """
-    if coding.task in ("binary", "multiclass"):
-        if "true" not in table.columns:
-            return None
-        return _classes(table.column("true"), table.column("predicted"), [str(c) for c in coding.classes])
-    names = coding.output_names
-    several = len(names) > 1
-    if not any(c == "true" or c.startswith("true_") for c in table.columns):
+    if found is None or found.truth is None or found.prediction.labels is None:
         return None
+    n = len(found.prediction.ids)
+    missing = is_missing(np.asarray(found.truth))
+    outcome = Outcome(n, int(missing.sum()))
+    if coding.task in ("real", "count"):
+        _add_plots(outcome, found, coding)
+        return outcome
+    if missing.all():
+        return outcome
+    table = found.by_class()
+    rows = [row for row in table if row["true"] or row["predicted"] or coding.task == "multilabel"]
     if coding.task == "multilabel":
-        return _labels(table, names, several)
-    return _real(table, names, several)
+        rows.sort(key=lambda row: -row["true"])
+    outcome.classes = [
+        Class(shown(row["class"]), {name: _known(row[name]) for name in list(row)[1:]})
+        for row in rows[:SCORED]
+    ]
+    what = "labels" if coding.task == "multilabel" else "classes"
+    outcome.classes_note = cut(len(outcome.classes), len(rows), what, "all are in predictions.csv")
+    outcome.reliability = reliability(found)
+    if coding.task != "multilabel":
+        _add_confusion(outcome, found.confusion(), {row["class"]: row["true"] for row in rows})
+    return outcome
 
 
-def _classes(true: list[str], predicted: list[str], known: list[str]) -> Outcome:
-    pairs = [(t, p) for t, p in zip(true, predicted, strict=True) if t != ""]
-    if not pairs:
-        return Outcome(len(true), len(true))
-    both = Counter(pairs)
-    n_true, n_predicted = Counter(t for t, _ in pairs), Counter(p for _, p in pairs)
-    classes = [c for c in dict.fromkeys([*known, *n_true]) if n_true[c] or n_predicted[c]]
-    scores = [Scores(shown(c), n_true[c], n_predicted[c], both[c, c]) for c in classes]
-    wrong = sorted(((n, t, p) for (t, p), n in both.items() if t != p), key=lambda found: -found[0])
-    found, note = _confusion(both, classes, n_true)
-    return Outcome(
-        n_documents=len(true),
-        n_missing=len(true) - len(pairs),
-        classes=[shown(c, 40) for c in found],
-        confusion=_cells(both, found, classes),
-        confusion_note=note,
-        mistakes=[(shown(t), shown(p), n) for n, t, p in wrong[:MISTAKES]],
-        mistakes_note=cut(min(MISTAKES, len(wrong)), len(wrong), "kinds of mistakes"),
-        scores=scores[:SCORED],
-        scores_note=cut(min(SCORED, len(scores)), len(scores), "classes", "all are in predictions.csv"),
-    )
+def _known(value):
+    return None if value != value else value
 
 
-def _confusion(both, classes, n_true) -> tuple[list[str], str]:
-    """The classes of the matrix: all, or the most frequent ones and the others as one."""
-    if len(classes) <= CONFUSED:
-        return classes, ""
-    frequent = set(sorted(classes, key=lambda c: -n_true[c])[: CONFUSED - 1])
-    note = f"The {CONFUSED - 1} most frequent of {len(classes)} classes; the others are taken together."
-    return [*(c for c in classes if c in frequent), OTHERS], note
+def _add_confusion(outcome: Outcome, table, n_true: dict[str, int]) -> None:
+    """The matrix of all classes, or of the most frequent ones and the others as one."""
+    places = {name: i for i, name in enumerate(table["true"]) if name in n_true}
+    chosen = np.array(list(places.values()))
+    counts = np.array([table[name] for name in table["true"]]).T[np.ix_(chosen, chosen)]
+    names = list(places)
+    wrong = np.argwhere((counts > 0) & ~np.eye(len(names), dtype=bool)).tolist()
+    wrong.sort(key=lambda pair: -counts[tuple(pair)])
+    outcome.mistakes = [
+        (shown(names[t], 40), shown(names[p], 40), int(counts[t, p])) for t, p in wrong[:MISTAKES]
+    ]
+    outcome.mistakes_note = cut(len(outcome.mistakes), len(wrong), "kinds of mistakes")
+    right = 0
+    if len(names) > CONFUSED:
+        note = f"The {CONFUSED - 1} most frequent of {len(names)} classes; the others are taken together."
+        outcome.confusion_note = note
+        frequent = np.sort(np.argsort(-counts.sum(axis=1), kind="stable")[: CONFUSED - 1])
+        place = np.full(len(names), CONFUSED - 1)
+        place[frequent] = np.arange(CONFUSED - 1)
+        right = int(np.diagonal(counts)[place == CONFUSED - 1].sum())
+        pooled = np.zeros((CONFUSED, CONFUSED), dtype=int)
+        np.add.at(pooled, (place[:, None], place[None, :]), counts)
+        counts, names = pooled, [*(names[i] for i in frequent), OTHERS]
+    outcome.confused = [shown(name, 60) for name in names]
+    outcome.numbered = len(names) > WIDE or max(map(len, outcome.confused)) > LONG
+    outcome.confusion = _cells(outcome.confused, counts, right)
 
 
-def _cells(both, found: list[str], classes: list[str]) -> list[list[Cell]]:
-    place = {c: i for i, c in enumerate(found)}
-    last = len(found) - 1
-    table = np.zeros((len(found), len(found)), dtype=int)
-    pooled_right = 0
-    for (t, p), n in both.items():
-        table[place.get(t, last), place.get(p, last)] += n
-        pooled_right += n * (t == p and t not in place)
-    totals = table.sum(axis=1)
+def _cells(names: list[str], counts, pooled_right: int) -> list[list[Cell]]:
     rows = []
-    for i, true in enumerate(found):
-        row = []
-        for j, predicted in enumerate(found):
-            n = int(table[i, j])
-            share = n / max(int(totals[i]), 1)
-            tip = f"true {shown(true)}, predicted {shown(predicted)}: {n} ({percent(share, 0)} of the row)"
-            if i == j == last and true == OTHERS:
+    for i, row in enumerate(counts.tolist()):
+        cells, total = [], max(sum(row), 1)
+        for j, n in enumerate(row):
+            tip = f"true {names[i]}, predicted {names[j]}: {n} ({percent(n / total, 0)} of the row)"
+            if i == j == len(names) - 1 and names[i] == OTHERS:
                 tip += f", {pooled_right} of them right"
-            shade = svg.shade(share if i == j else -share, 1.0) if n else "z"
-            row.append(Cell(n, shade, tip))
-        rows.append(row)
+            depth = min(5, round(5 * (n / total) ** 0.5)) if n else 0
+            cells.append(Cell(n, f"g{depth}" + " right" * (i == j), tip))
+        rows.append(cells)
     return rows
 
 
-def _columns(table: Table, what: str, name: str, several: bool) -> np.ndarray:
-    return table.numbers(f"{what}_{name}" if several else what)
+def reliability(found) -> list[tuple[float, float, int, float, float]]:
+    """Return how often predictions of a probability were right: (low, high, n, mean probability, part right).
+
+    Of one class a document the probability of the predicted class; of several labels that of each label,
+    and the part that have it.
+    """
+    p, coding = found.prediction.probabilities, found.prediction.coding
+    if p is None or found.truth is None or coding.task not in ("binary", "multiclass", "multilabel"):
+        return []
+    truth = np.asarray(found.truth)
+    there = ~is_missing(truth)
+    if coding.task == "multilabel":
+        p, right = p[there], truth[there].astype(float) > 0
+    else:
+        truth, there = truth.reshape(len(p)), there.reshape(len(p))
+        pairs = zip(truth[there].tolist(), np.asarray(found.prediction.labels)[there].tolist(), strict=True)
+        p, right = p[there].max(axis=1), np.array([str(t) == str(label) for t, label in pairs], dtype=bool)
+    rows = []
+    for low, high in pairwise(BINS):
+        inside = (p >= low) & ((p < high) | (high == 1))
+        if inside.any():
+            rows.append((low, high, int(inside.sum()), float(p[inside].mean()), float(right[inside].mean())))
+    return rows
 
 
-def _labels(table: Table, names: list[str], several: bool) -> Outcome:
-    scores, missing = [], 0
-    for name in names:
-        true, predicted = (_columns(table, what, name, several) for what in ("true", "predicted"))
-        there = ~np.isnan(true)
-        missing += int((~there).sum())
-        t, p = true[there] > 0, predicted[there] > 0
-        scores.append(Scores(shown(name), int(t.sum()), int(p.sum()), int((t & p).sum())))
-    scores.sort(key=lambda s: -s.n_true)
-    note = cut(
-        min(SCORED, len(scores)), len(scores), "labels", "the most frequent, all are in predictions.csv"
-    )
-    return Outcome(len(table.rows), missing, scores=scores[:SCORED], scores_note=note)
-
-
-def _real(table: Table, names: list[str], several: bool) -> Outcome:
-    plots, missing = [], 0
-    for name in names:
-        true, predicted = (_columns(table, what, name, several) for what in ("true", "predicted"))
-        there = np.flatnonzero(~np.isnan(true))
-        missing += len(true) - len(there)
-        if len(plots) == PLOTS or not len(there):
+def _add_plots(outcome: Outcome, found, coding) -> None:
+    n, names = len(found.prediction.ids), coding.output_names
+    missing = is_missing(np.asarray(found.truth)).reshape(n, -1)
+    truth = np.where(missing, np.nan, np.asarray(found.truth, dtype=object).reshape(n, -1)).astype(float)
+    labels = np.asarray(found.prediction.labels, dtype=float).reshape(n, -1)
+    ends = found.prediction.interval() if found.prediction.calibrated else None
+    for c, name in enumerate(names):
+        there = np.flatnonzero(~missing[:, c])
+        if len(outcome.plots) == PLOTS or not len(there):
             continue
         chosen = there[np.linspace(0, len(there) - 1, min(POINTS, len(there))).astype(int)]
-        ends = []
-        if (f"lower_{name}" if several else "lower") in table.columns:
-            ends = [_columns(table, what, name, several)[chosen] for what in ("lower", "upper")]
+        bounds = [] if ends is None else list(ends[chosen, c].T)
         title = f"Predicted against observed {shown(name)}"
-        drawn = svg.scatter(title, true[chosen], predicted[chosen], *ends)
-        plots.append((shown(name), drawn, cut(len(chosen), len(there), "documents")))
-    return Outcome(
-        len(table.rows),
-        missing,
-        plots=plots,
-        plots_note=cut(len(plots), len(names), "responses, those observed"),
-    )
+        drawn = svg.scatter(title, truth[chosen, c], labels[chosen, c], *bounds)
+        outcome.plots.append((shown(name), drawn, cut(len(chosen), len(there), "documents")))
+    outcome.plots_note = cut(len(outcome.plots), len(names), "responses")
+
+
+def with_topics(outcome: Outcome | None, topics: Topics, outputs: list[str]) -> tuple[list[Class], str]:
+    """Return classes, labels or responses with the topics for and against them, and what is left out."""
+    classes = [] if outcome is None else list(outcome.classes)
+    known = {one.name for one in classes}
+    more = [Class(shown(name)) for name in outputs if shown(name) not in known]
+    note = outcome.classes_note if classes else cut(min(len(more), SCORED), len(more), "outputs")
+    classes += more[: max(0, SCORED - len(classes))]
+    sides: dict[str, tuple[list, list]] = {one.name: (one.pro, one.contra) for one in classes}
+    for row in topics.rows:
+        for weight in row.weights:
+            if weight.output in sides:
+                sides[weight.output][weight.mean < 0].append((row, weight.mean))
+    for both in sides.values():
+        for side in both:
+            side.sort(key=lambda found: -abs(found[1]))
+            del side[NAMED:]
+    return classes, note

@@ -1,12 +1,11 @@
-"""From a run to the text of its page."""
+"""From a posterior to the text of its page."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
-import json
-import logging
 import shlex
+from collections.abc import Mapping
 from functools import cache
 from html import escape
 from importlib.resources import files
@@ -16,45 +15,14 @@ from jinja2 import DictLoader, Environment, StrictUndefined
 from markupsafe import Markup
 
 from plugsamp import references
-from plugsamp.errors import InputError
-from plugsamp.files.whole import json_text, write_text
-from plugsamp.posterior import explanations, names
-from plugsamp.posterior.parts import alone, calibrated, naming
-from plugsamp.posterior.posterior import Posterior
+from plugsamp.files.whole import write_text
+from plugsamp.posterior import names, run_folder
+from plugsamp.posterior.parts import alone, naming
 from plugsamp.posterior.rankings import DEFAULT, RANKINGS
 from plugsamp.posterior.record import record
-from plugsamp.prediction.models import load_model
-from plugsamp.prediction.table import prediction_table
-from plugsamp.report import chains, explain, folder, outcome, texts, topics, weights
+from plugsamp.report import chains, documents, outcome, texts, topics, verdict, weights
 
-log = logging.getLogger(__name__)
-
-TEMPLATES = (
-    "report.html",
-    "topics.html",
-    "weights.html",
-    "outcome.html",
-    "documents.html",
-    "chains.html",
-    "run.html",
-)
-
-#: Numbers of metrics.json that head the page, where they are there, and what they are called.
-MEASURES = {
-    "accuracy": "accuracy",
-    "f1_micro": "F1, micro",
-    "f1_macro": "F1, macro",
-    "log_loss": "log loss",
-    "r2": "R²",
-    "rmse": "RMSE",
-    "mae": "mean absolute error",
-    "coverage_90": "inside 90 % intervals",
-    "log_density": "log density of a value",
-    "log_likelihood": "log likelihood of a word",
-    "perplexity": "perplexity",
-    "n_scored": "scored",
-    "n_missing": "without a response",
-}
+TEMPLATES = ("report.html", "topics.html", "outcome.html", "documents.html", "chains.html", "run.html")
 
 
 class Page(str):
@@ -64,200 +32,172 @@ class Page(str):
         return f"<HTML page of {len(self):,} characters>"
 
     def _repr_html_(self) -> str:
-        look = "width:100%;height:40em;border:1px solid #ccc"
-        return f'<iframe style="{look}" srcdoc="{escape(str(self))}"></iframe>'
+        look = "width:100%;height:48em;border:1px solid #ccc"
+        return f'<iframe title="plugsamp report" style="{look}" srcdoc="{escape(str(self))}"></iframe>'
 
 
-def write(posterior, out, train, test, documents) -> Path | Page:
+def write(posterior, out, train, test, chosen=(), texts_by_id=None) -> Path | Page:
     """Write the page of a posterior, or return it; see `Posterior.report`."""
-    trained = tested = scored = None
-    if train is not None:
-        trained = posterior.evaluate(train)
-    if test is not None:
-        tested = posterior.evaluate(test, held_out=True)
-        if tested.truth is not None and tested.prediction.labels is not None:
-            scored = _table(tested.prediction, test)
-    metrics = record(posterior, trained, tested) if posterior.trace and posterior.corpus is not None else {}
-    if not metrics and train is not None:
-        metrics = {"n_documents": train.n_documents, "n_words": train.n_words, "n_tokens": train.n_tokens}
-        metrics |= {"n_topics": posterior.n_topics, "train": trained.measures}
-    if posterior.chain is not None:
-        metrics["references"] = references.entries_of(
-            references.parts_of(posterior.chain.model, posterior.chain.kernel)
-        )
-    trace = folder.Trace(posterior.trace.by_chain(), posterior.owner == "chain")
-    config = {"burn_in": posterior.burn_in, "thin": posterior.options.get("thin")}
-    run = folder.Run("posterior", json.loads(json_text(metrics)), config, trace=trace, predictions=scored,
-                     topics=_topics_table(posterior))  # fmt: skip
-    predicted = None if trained is None else trained.prediction
-    made = Page(_rendered(run, posterior, train, test, predicted, documents))
+    made = page(posterior, train=train, test=test, chosen=chosen, texts_by_id=texts_by_id)
     if out is None:
         return made
     write_text(Path(out), made)
     return Path(out)
 
 
-def _topics_table(posterior) -> folder.Table | None:
-    """What is known of the topics, as topics.csv has it; None where a part does not know."""
-    stats = [posterior.stats(part) for part in posterior.parts]
-    if any(one is None for one in stats):
-        return None
-    owner = posterior.owner
-    names = list(stats[0])
-    rows = [
-        [*([part.name] if owner else []), *(repr(one[name][k].item()) for name in names)]
-        for part, one in zip(posterior.parts, stats, strict=True)
-        for k in range(part.n_topics)
-    ]
-    return folder.Table([*([owner] if owner else []), *names], rows)
+def page(
+    posterior, run=None, *, train=None, test=None, chosen=(), texts_by_id: Mapping | None = None
+) -> Page:
+    """Return the page of a posterior.
 
-
-def text(path: Path, metrics, predictor, train, test, train_prediction, documents, names_file) -> str:
-    """The page, as `plugsamp.report.write` takes its parts."""
-    run = folder.read(path, metrics)
-    if predictor is None and (path / "model").is_dir():
-        predictor = load_model(path / "model")
-    posterior = None
-    if predictor is not None:
-        named = _names(path, names_file, naming(predictor))
-        posterior = Posterior(predictor, names=named, source=str(path))
-    return _rendered(run, posterior, train, test, train_prediction, documents)
-
-
-def _rendered(run, posterior, train, test, train_prediction, documents) -> str:
-    context = {"run": run, "title": _title(run), "command": _command(run), "measures": _measures(run.metrics)}
-    context["references"] = [
-        texts.shown(references.as_text(e), 400)
-        for e in [*run.metrics.get("references", []), references.itself()]
-    ]
-    context["chains"] = chains.chains_of(run)
-    context |= {"data": _data(names.Naming(run.metrics.get("corpus_digest", ""), (), {}), {}), "names": {}}
-    context |= dict.fromkeys(
-        ("models", "weights", "outcome", "coding", "calibrated", "likelihood", "separate", "loss", "source")
-    )
-    context |= {"explanations": [], "asked": bool(documents), "part": "test", "n_draws": 0, "new": False}
-    if posterior is not None:
-        context |= _of_model(run, posterior, train, test, train_prediction, documents)
-    return _environment().get_template("report.html").render(context)
-
-
-def _of_model(run, posterior, train, test, train_prediction, documents) -> dict:
-    new = train is not None and not folder.trained_on(run, train)
+    Parameters
+    ----------
+    posterior : Posterior
+    run : plugsamp.posterior.run_folder.Run, optional
+        The files of its run folder.
+    train, test : Corpus, optional
+        Without them there are no documents on the page.
+    chosen : sequence of str
+        Ids of documents to explain.
+    texts_by_id : mapping of str to str, optional
+        What documents say.
+    """
+    parts = [alone(posterior.parts[0])] if posterior.owner == "chain" else list(posterior.parts)
+    new = run is not None and train is not None and not run_folder.trained_on(run, train)
     train, test = (None if corpus is None else posterior.known(corpus) for corpus in (train, test))
-    n_chains, predictor, members, named = 0, posterior.predictor, list(posterior.parts), posterior.names
-    if posterior.owner == "chain":  # topics of two chains have no common numbers: the first speaks for all
-        n_chains, members = len(members), [alone(members[0])]
-        predictor, train_prediction = members[0].predictor, None
-    if train is not None and train_prediction is None:
-        train_prediction = predictor.predict(train)
-    scored, part = run.predictions, "test"
-    if scored is None and train is not None and train_prediction.labels is not None:
-        scored, part = _table(train_prediction, train), "new" if new else "training"
-    coding = predictor.coding
-    explained = _explanations(members, predictor, train, test, scored, documents, new)
-    return {
-        "data": _data(naming(posterior.predictor), named),
-        "names": {k: texts.shown(v, names.LONGEST) for k, v in named.items()},
-        "models": topics.models(members, train, train_prediction, run.topics),
-        "ranking": _ranking(run.config),
-        "n_models": len(members),
-        "n_chains": n_chains,
-        "weights": weights.weights_of(members),
-        "outcome": None if scored is None or coding.task == "none" else outcome.outcome_of(scored, coding),
-        "coding": coding,
-        "calibrated": calibrated(predictor),
-        "likelihood": members[0].predictor.source == "posterior" and members[0].predictor.loss.calibrated,
-        "separate": posterior.combine if posterior.owner == "task" else None,
-        "loss": texts.shown(repr(members[0].predictor.loss), 120),
-        "explanations": explained,
-        "part": part,
-        "new": new,
-        "n_draws": len(members[0].predictor.eta),
-        "source": members[0].predictor.source,
-        "outputs": len(coding.output_names) if coding.task != "none" else 0,
-        "has_documents": train is not None,
-    }
+    found, part = _evaluation(posterior, run, train, test, new)
+    coding = posterior.coding
+    ranking = run.config.get("topic_words") if run is not None else None
+    ranking = ranking if ranking in RANKINGS else DEFAULT
+    told = topics.topics_of(posterior, parts, train, ranking)
+    scored = outcome.outcome_of(found, coding)
+    outputs = [] if coding.task == "none" else coding.spoken_for
+    classes, classes_note = outcome.with_topics(scored, told, outputs)
+    corpora = {"test": test, "new" if new else "training": train}
+    corpora = {name: corpus for name, corpus in corpora.items() if corpus is not None}
+    predictor = parts[0].predictor if posterior.owner == "chain" else posterior.predictor
+    explained = documents.documents_of(parts, predictor, corpora, chosen, found, texts_by_id or {})
+    mixing, why = chains.convergence(posterior)
+    metrics = _metrics(posterior, run, train, found, part)
+    bars = _bars(posterior, None if new else train, test, found, part)
+    lines = [
+        verdict.how_good(found, bars, part == "test"),
+        verdict.how_settled(mixing, why, len(posterior.parts) if posterior.owner == "chain" else 1),
+        verdict.how_sure(posterior, found, [] if scored is None else scored.reliability),
+    ]
+    predictor = parts[0].predictor
+    context = {
+        "run": run, "metrics": metrics, "title": _title(run), "command": _command(run),
+        "posterior": posterior, "coding": coding, "loss": texts.shown(repr(predictor.loss), 120),
+        "source": predictor.source,
+        "likelihood": predictor.source == "posterior" and predictor.loss.calibrated,
+        "n_draws": len(predictor.eta), "verdict": [line for line in lines if line], "bars": bars,
+        "topics": told, "doubtful": told.doubtful(), "ranking": ranking, "outcome": scored,
+        "first_words": {row.key: " ".join(row.words[:3]) for row in told.rows}, "classes": classes,
+        "classes_note": classes_note, "weights": weights.weights_of(posterior, parts), "explained": explained,
+        "asked": bool(chosen), "part": part, "new": new, "has_documents": train is not None,
+        "chains": chains.chains_of(posterior, metrics.get("seconds")), "mixing": mixing, "mixing_note": why,
+        "references": _references(posterior, metrics), "measures": _measures(metrics),
+        "data": _data(posterior, told),
+    }  # fmt: skip
+    return Page(_environment().get_template("report.html").render(context))
 
 
-def _ranking(config: dict) -> str:
-    """How the words of topics are ranked when the page is opened: as the run was told."""
-    told = config.get("topic_words")
-    return told if told in RANKINGS else DEFAULT
+def _evaluation(posterior, run, train, test, new: bool):
+    """The evaluation that the page tells of, and of which documents: "test", "training" or "new" ones."""
+    known = posterior.evaluations
+    if test is not None:
+        found = known.get("test")
+        if found is None or found.prediction.ids != tuple(test.ids):
+            found = posterior.evaluate(test, held_out=True)
+        if found.main is not None or train is None:
+            return found, "test"
+    written = None if run is None else run_folder.evaluation(run, posterior)
+    if written is not None and test is None:
+        return written, "test"
+    if train is None or posterior.coding.task == "none":
+        return (found, "test") if test is not None else (None, "test")
+    found = known.get("train")
+    if found is None or found.prediction.ids != tuple(train.ids):
+        found = posterior.evaluate(train, held_out=new)
+    return found, "new" if new else "training"
 
 
-def _names(path: Path, names_file, topics: names.Naming) -> dict[str, str]:
-    """The names of topics: those asked for, or the folder's own, which may be of what the run was before."""
-    if names_file is not None:
-        return names.read(names_file, topics)
-    if not (path / names.FILE).is_file():
-        return {}
-    try:
-        return names.read(path / names.FILE, topics)
-    except InputError as error:  # a run that ends does not fail of it
-        log.warning("%s; the page has no names", error)
-        return {}
+def _bars(posterior, train, test, found, part: str) -> list[verdict.Bar]:
+    if found is None or found.main is None or found.main_name == "log_likelihood":
+        return []
+    own = verdict.Bar("this model", found.main, verdict.standard_error(found))
+    return [own, *verdict.baselines(posterior, train, test if part == "test" else None, found)]
 
 
-def _data(topics: names.Naming, named: dict[str, str]) -> dict:
+def _metrics(posterior, run, train, found, part: str) -> dict:
+    """What metrics.json holds, or would hold."""
+    if run is not None:
+        return run.metrics
+    if posterior.trace and posterior.corpus is not None:
+        scored = {"test": None, "training": None} | {part: found}
+        trained = posterior.evaluations.get("train") if scored["training"] is None else scored["training"]
+        if trained is None and scored["test"] is None:
+            trained = posterior.evaluate(posterior.corpus)
+        return record(posterior, trained, scored["test"])
+    metrics = {"n_topics": posterior.n_topics}
+    if train is not None:
+        metrics |= {"n_documents": train.n_documents, "n_words": train.n_words, "n_tokens": train.n_tokens}
+    if found is not None:
+        metrics["test" if part == "test" else "train"] = found.measures
+    return metrics
+
+
+def _references(posterior, metrics: dict) -> list[str]:
+    entries = metrics.get("references")
+    if entries is None:
+        chain = posterior.chain
+        entries = (
+            [] if chain is None else references.entries_of(references.parts_of(chain.model, chain.kernel))
+        )
+    return [texts.shown(references.as_text(e), 400) for e in [*entries, references.itself()]]
+
+
+def _data(posterior, told: topics.Topics) -> dict:
     """What the page's script knows of the topics and their names."""
-    return {
-        "model": topics.digest, "names": named, "topics": topics.keys, "prefixes": topics.prefixes,
-        "unsaid": topics.unsaid,
+    found = naming(posterior.predictor)
+    return told.data | {
+        "model": found.digest, "names": posterior.names, "topics": found.keys, "prefixes": found.prefixes,
+        "unsaid": found.unsaid,
     }  # fmt: skip
 
 
-def _table(prediction, corpus) -> folder.Table:
-    """Predictions as predictions.csv would have them."""
-    table = prediction_table(prediction, corpus.responses)
-    rows = [["" if cell is None else str(cell) for cell in row] for row in table.rows]
-    return folder.Table(list(table.columns), rows)
-
-
-def _explanations(members, predictor, train, test, scored, documents, new):
-    parts = {name: corpus for name, corpus in (("test", test), ("training", train)) if corpus is not None}
-    if documents:
-        wanted: dict[str, list[int]] = {}
-        for part, d in explain.find(documents, parts):
-            wanted.setdefault(part, []).append(d)
-    else:
-        part = next(iter(parts), None)
-        if part is None or predictor.coding.task == "none":
-            return []
-        table = scored if scored is not None and len(scored.rows) == parts[part].n_documents else None
-        wanted = {part: explain.choose(parts[part], predictor.coding, table)}
-    found = []
-    for part, rows in wanted.items():
-        explained = explanations.explain(members, predictor, parts[part], rows)
-        part = "new" if new else part
-        found += explained if part == "test" else explain.in_part(explained, part)
-    return found
-
-
-def _title(run: folder.Run) -> str:
+def _title(run: run_folder.Run | None) -> str:
+    if run is None:
+        return "Posterior"
     corpus = run.config.get("corpus")
     path = corpus.get("path") if isinstance(corpus, dict) else None
     of = Path(str(path)).name if path else corpus.get("name") if isinstance(corpus, dict) else None
     return texts.shown(of or run.name, 80)
 
 
-def _command(run: folder.Run) -> str:
+def _command(run: run_folder.Run | None) -> str:
     """What brings the run again."""
-    return texts.one_line(shlex.join(["plugsamp", "fit", *run.overrides])) if run.config else ""
+    if run is None or not run.config:
+        return ""
+    return texts.one_line(shlex.join(["plugsamp", "fit", *run.overrides]))
 
 
 def _measures(metrics: dict) -> list[tuple[str, list[tuple[str, object]]]]:
     """(part, [(measure, value)]) of what was measured."""
     found = []
     for part, title in (
-        ("validation", "validation documents"), ("test", "test documents"), ("train", "training documents"),
+        ("validation", "validation documents"), ("test", "held-out documents"),
+        ("train", "training documents"),
     ):  # fmt: skip
         measured = metrics.get(part)
         if not isinstance(measured, dict):
             continue
         values = [
-            (title_, measured[name]) for name, title_ in MEASURES.items() if measured.get(name) is not None
+            (called, measured[name])
+            for name, called in verdict.MEASURES.items()
+            if measured.get(name) is not None
         ]
-        values = [(title_, value) for title_, value in values if value or title_ != MEASURES["n_missing"]]
         if values:
             found.append((title, values))
     return found
@@ -281,11 +221,12 @@ def _environment() -> Environment:
     )
     environment.filters |= {
         "number": texts.number, "percent": texts.percent, "shown": texts.shown, "spoken": _spoken,
-        "one_line": texts.one_line, "plain": texts.plain, "term": texts.term,
+        "one_line": texts.one_line, "plain": texts.plain, "term": texts.term, "titled": chains.title_of,
     }  # fmt: skip
     # The page's own files, trusted; the browser is told the digest of the only script that may run.
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     environment.globals |= {"script": Markup(script), "style": Markup(style), "script_digest": digest}
+    environment.globals |= {"longest": names.LONGEST}
     return environment
 
 

@@ -1,4 +1,4 @@
-"""Drawing: elements of SVG whose text is escaped, and the axes of a chart."""
+"""Draw SVG: elements whose text is escaped, axes, and the page's charts."""
 
 from __future__ import annotations
 
@@ -11,8 +11,11 @@ from markupsafe import Markup, escape
 from plugsamp.report.texts import compact
 
 #: Size of a chart, and the room around its axes.
-WIDTH, HEIGHT = 340, 170
-LEFT, RIGHT, TOP, BOTTOM = 46, 8, 8, 20
+WIDTH, HEIGHT = 360, 190
+LEFT, RIGHT, TOP, BOTTOM = 60, 8, 8, 34
+
+#: The side of the map of topics; topics up to which it has words.
+MAP, NAMED = 560, 40
 
 
 def tag(name: str, *inside, **attributes) -> Markup:
@@ -30,13 +33,11 @@ def _plain(value):
     return value
 
 
-def picture(
-    title: str, *inside, width: float = WIDTH, height: float = HEIGHT, class_="chart", **more
-) -> Markup:
+def picture(title: str, *inside, width: float = WIDTH, height: float = HEIGHT, class_="chart") -> Markup:
     """An SVG image with its title for those who do not see it."""
     return tag(
         "svg", tag("title", title), *inside, viewBox=f"0 0 {width:.0f} {height:.0f}",
-        width=round(width), height=round(height), role="img", class_=class_, **more,
+        width=round(width), height=round(height), role="img", class_=class_,
     )  # fmt: skip
 
 
@@ -64,44 +65,49 @@ def extent(values, pad: float = 0.04) -> tuple[float, float]:
 
 
 class Axes:
-    """The frame of a chart: from values to places, and ticks.
+    """The frame of a chart: from values to places, ticks, names of the axes.
 
     Parameters
     ----------
     x, y : (low, high)
-    width, height : float
+    height : float
     """
 
-    def __init__(self, x, y, width: float = WIDTH, height: float = HEIGHT):
-        self.x, self.y, self.width, self.height = x, y, width, height
+    def __init__(self, x, y, height: float = HEIGHT):
+        self.x, self.y, self.height = x, y, height
 
     def at_x(self, value):
         low, high = self.x
-        return LEFT + (np.asarray(value, float) - low) / (high - low) * (self.width - LEFT - RIGHT)
+        return LEFT + (np.asarray(value, float) - low) / (high - low) * (WIDTH - LEFT - RIGHT)
 
     def at_y(self, value):
         low, high = self.y
         room = self.height - TOP - BOTTOM
         return self.height - BOTTOM - (np.asarray(value, float) - low) / (high - low) * room
 
-    def frame(self, x_ticks: bool = True, x_title: str = "") -> Markup:
-        """Grid lines with the values beside them."""
+    def frame(self, x_title: str, y_title: str, x_ticks: bool = True) -> Markup:
+        """Grid lines with the values beside them, and what the axes show."""
         found = ticks(*self.y)
         parts = [
-            tag("line", x1=LEFT, x2=self.width - RIGHT, y1=self.at_y(v), y2=self.at_y(v), class_="grid")
+            tag("line", x1=LEFT, x2=WIDTH - RIGHT, y1=self.at_y(v), y2=self.at_y(v), class_="grid")
             + tag("text", text, x=LEFT - 5, y=self.at_y(v) + 3.5, class_="tick end")
             for v, text in zip(found, compact(found), strict=True)
         ]
         if x_ticks:
             found = ticks(*self.x)
             parts += [
-                tag("text", text, x=self.at_x(v), y=self.height - 5, class_="tick middle")
+                tag("text", text, x=self.at_x(v), y=self.height - BOTTOM + 13, class_="tick middle")
                 for v, text in zip(found, compact(found), strict=True)
-                if self.at_x(v) < self.width - RIGHT - 6 * len(x_title) - 14
             ]
-        if x_title:
-            parts.append(tag("text", x_title, x=self.width - RIGHT, y=self.height - 5, class_="tick end"))
+        middle = (self.height - BOTTOM + TOP) / 2
+        parts.append(tag("text", x_title, x=(WIDTH + LEFT) / 2, y=self.height - 4, class_="axis middle"))
+        turned = f"rotate(-90 10 {middle:.0f})"
+        parts.append(tag("text", y_title, x=10, y=middle, transform=turned, class_="axis middle"))
         return Markup("").join(parts)
+
+    def zero(self) -> Markup:
+        y = float(self.at_y(0.0))
+        return tag("line", x1=LEFT, x2=WIDTH - RIGHT, y1=y, y2=y, class_="zero")
 
     def line(self, xs, ys) -> str:
         """The path through points, broken where one is not finite."""
@@ -134,41 +140,39 @@ def _within(ys, low: float, high: float) -> np.ndarray:
     return np.where(inside | beside, np.clip(ys, low, high), np.nan)
 
 
-def lines(title: str, drawn: Sequence, shade=None, x_title: str = "sweep", y=None) -> Markup:
-    """A chart of lines.
+def lines(title: str, drawn: Sequence, shade, y) -> Markup:
+    """A chart of lines over sweeps.
 
     Parameters
     ----------
     title : str
+        Also the name of the upright axis.
     drawn : sequence of (class, xs, ys)
-    shade : (low, high), optional
-        A range of x that is told apart.
-    y : (low, high), optional
-        Lines are drawn within it, and end at its edge; by default it holds all of them.
+    shade : (low, high)
+        The sweeps that are told apart.
+    y : (low, high)
+        Lines are drawn within it, and end at its edge.
     """
-    y = extent(np.concatenate([ys for *_, ys in drawn])) if y is None else y
     axes = Axes(extent(np.concatenate([xs for _, xs, _ in drawn]), 0.01), y)
-    drawn = [(class_, xs, _within(ys, *y)) for class_, xs, ys in drawn]
-    parts = []
-    if shade is not None:
-        left, right = axes.at_x(np.clip(shade, *axes.x))
-        parts.append(
-            tag("rect", x=left, y=TOP, width=right - left, height=HEIGHT - TOP - BOTTOM, class_="shade")
-        )
-    parts.append(axes.frame(x_title=x_title))
-    parts += [tag("path", d=axes.line(xs, ys), class_=f"line {class_}") for class_, xs, ys in drawn]
-    return picture(title, *parts)
+    left, right = axes.at_x(np.clip(shade, *axes.x))
+    height = HEIGHT - TOP - BOTTOM
+    parts = [
+        tag("rect", x=left, y=TOP, width=right - left, height=height, class_="shade"),
+        axes.frame("sweep", title),
+    ]
+    parts += [
+        tag("path", d=axes.line(xs, _within(ys, *y)), class_=f"line {class_}") for class_, xs, ys in drawn
+    ]
+    return picture(f"Trace of {title}", *parts)
 
 
-def intervals(title: str, middle, low, high, height: float = HEIGHT) -> Markup:
-    """Medians and intervals, sorted: a horseshoe plot. Those that leave 0 out are told apart."""
+def intervals(title: str, middle, low, high, y) -> Markup:
+    """Means and intervals, sorted: a horseshoe plot. Those that leave 0 out are told apart."""
     order = np.argsort(middle, kind="stable")
     middle, low, high = middle[order], low[order], high[order]
     places = np.arange(1, len(middle) + 1)
-    axes = Axes((0.0, len(middle) + 1.0), extent(np.concatenate([low, high, [0.0]])), height=height)
-    zero = float(axes.at_y(0.0))
-    parts = [axes.frame(x_ticks=False)]
-    parts.append(tag("line", x1=LEFT, x2=WIDTH - RIGHT, y1=zero, y2=zero, class_="zero"))
+    axes = Axes((0.0, len(middle) + 1.0), y)
+    parts = [axes.frame("topics, sorted", "weight", x_ticks=False), axes.zero()]
     for class_, chosen in (("none", (low <= 0) & (high >= 0)), ("neg", high < 0), ("pos", low > 0)):
         if chosen.any():
             bars = axes.bars(places[chosen], low[chosen], high[chosen])
@@ -176,38 +180,18 @@ def intervals(title: str, middle, low, high, height: float = HEIGHT) -> Markup:
             parts.append(
                 tag("path", d=bars, class_=f"bar {class_}") + tag("path", d=dots, class_=f"dot {class_}")
             )
-    parts.append(tag("text", "topics, sorted", x=WIDTH - RIGHT, y=height - 5, class_="tick end"))
-    return picture(title, *parts, height=height)
-
-
-def curves(title: str, middle, low, high) -> Markup:
-    """Many means, sorted, and a band of their intervals."""
-    order = np.argsort(middle, kind="stable")
-    if len(order) > 600:
-        order = order[np.linspace(0, len(order) - 1, 600).astype(int)]
-    middle, low, high = middle[order], low[order], high[order]
-    places = np.arange(1, len(middle) + 1)
-    axes = Axes((0.0, len(middle) + 1.0), extent(np.concatenate([low, high, [0.0]])))
-    zero = float(axes.at_y(0.0))
-    parts = [axes.frame(x_ticks=False), tag("path", d=axes.bars(places, low, high), class_="bar thin none")]
-    parts.append(tag("line", x1=LEFT, x2=WIDTH - RIGHT, y1=zero, y2=zero, class_="zero"))
-    parts.append(tag("path", d=axes.line(places, middle), class_="line s0"))
-    parts.append(tag("text", "all weights, sorted", x=WIDTH - RIGHT, y=HEIGHT - 5, class_="tick end"))
     return picture(title, *parts)
 
 
 def scatter(title: str, x, y, low=None, high=None) -> Markup:
-    """Points about the line of equality, with intervals where there are some."""
-    every = [x, y] if low is None else [x, y, low, high]
-    both = extent(np.concatenate(every))
-    height = 300
-    axes = Axes(both, both, height=height)
-    parts = [axes.frame(x_title="observed")]
-    parts.append(tag("path", d=axes.line(both, both), class_="zero"))
+    """Predicted against observed values about the line of equality, with intervals where there are some."""
+    both = extent(np.concatenate([x, y] if low is None else [x, y, low, high]))
+    axes = Axes(both, both, height=330)
+    parts = [axes.frame("observed", "predicted"), tag("path", d=axes.line(both, both), class_="zero")]
     if low is not None:
         parts.append(tag("path", d=axes.bars(x, low, high), class_="bar thin none"))
-    parts.append(tag("path", d=axes.dots(x, y), class_="dot faint pos"))
-    return picture(title, *parts, height=height)
+    parts.append(tag("path", d=axes.dots(x, y), class_="dot faint"))
+    return picture(title, *parts, height=330)
 
 
 def heat_map(title: str, rows: Sequence[str], columns: Sequence[str], values, tips, largest: float) -> Markup:
@@ -222,31 +206,22 @@ def heat_map(title: str, rows: Sequence[str], columns: Sequence[str], values, ti
     largest : float
         The size of the deepest colour.
     """
-    wide, tall = int(min(34, max(13, 760 // max(len(columns), 1)))), 16
-    left = round(10 + 6.3 * max((len(r) for r in rows), default=0))
-    top = round(10 + 6.5 * max((len(c) for c in columns), default=0))
+    wide, tall = int(min(34, max(13, 900 // max(len(columns), 1)))), 18
+    left = round(12 + 6.6 * max((len(r) for r in rows), default=0))
+    top = round(12 + 7 * max((len(c) for c in columns), default=0))
     parts = [
-        tag("text", name, x=left - 5, y=top + tall * r + 12, class_="tick end") for r, name in enumerate(rows)
+        tag("text", name, x=left - 5, y=top + tall * r + 13, class_="tick end") for r, name in enumerate(rows)
     ]
     for c, name in enumerate(columns):
         x = left + wide * (c + 0.5) + 3.5
         turned = f"rotate(-90 {x:.1f} {top - 4:.1f})"
         parts.append(tag("text", name, x=x, y=top - 4, transform=turned, class_="tick"))
     for r, row in enumerate(tips):
-        y = top + tall * r
         for c, tip in enumerate(row):
-            # their size is said once, in the style of the picture
-            parts.append(
-                tag("rect", tag("title", tip), x=left + wide * c, y=y, class_=shade(values[r][c], largest))
-            )
-    return picture(
-        title,
-        *parts,
-        width=left + wide * len(columns) + 4,
-        height=top + tall * len(rows) + 4,
-        class_="map",
-        style=f"--wide:{wide - 1}px;--tall:{tall - 1}px",
-    )
+            place = {"x": left + wide * c, "y": top + tall * r, "width": wide - 1, "height": tall - 1}
+            parts.append(tag("rect", tag("title", tip), **place, class_=shade(values[r][c], largest)))
+    size = {"width": left + wide * len(columns) + 4, "height": top + tall * len(rows) + 4}
+    return picture(title, *parts, **size, class_="cells")
 
 
 def shade(value: float, largest: float) -> str:
@@ -255,3 +230,41 @@ def shade(value: float, largest: float) -> str:
         return "z"
     depth = min(4, round(4 * math.sqrt(min(abs(value) / largest, 1.0)) - 0.25))
     return "z" if depth <= 0 else f"{'p' if value > 0 else 'n'}{depth}"
+
+
+def _apart(at, radius, size) -> np.ndarray:
+    """Places (K, 2) of circles moved apart, as little as keeps their numbers legible."""
+    near = (radius[:, None] + radius[None, :]) * 0.85
+    for _ in range(120):
+        gap = at[:, None] - at[None, :]
+        far = np.sqrt((gap**2).sum(axis=-1)) + np.eye(len(at)) * 1e9
+        push = np.clip(near - far, 0, None) / np.maximum(far, 1e-6)
+        at = at + 0.25 * (push[:, :, None] * gap).sum(axis=1)
+        at = np.clip(at, radius[:, None] + 2, size - radius[:, None] - 12)
+    return at
+
+
+def topic_map(places, shares, keys: Sequence[str], numbers: Sequence[int], words: Sequence[str]) -> Markup:
+    """Circles of topics: near each other where their words are alike, of an area by their shares."""
+    room = MAP - 76
+    places = np.asarray(places, dtype=float)
+    low, high = places.min(axis=0), places.max(axis=0)
+    scale = room / max(float((high - low).max()), 1e-12)
+    at = 38 + (places - low) * scale + (room - (high - low) * scale) / 2
+    height = float(((high - low) * scale)[1]) + 76
+    at[:, 1] -= (MAP - height) / 2
+    largest = min(30.0, 170 / math.sqrt(len(at)))
+    radius = np.clip(np.sqrt(np.asarray(shares) / max(float(np.max(shares)), 1e-12)) * largest, 9, largest)
+    at = _apart(at, radius, np.array([MAP, height]))
+    words = words if len(at) <= NAMED else [""] * len(at)
+    parts = [
+        tag(
+            "g", tag("circle", cx=x, cy=y, r=r), tag("text", str(number), x=x, y=y + 4, class_="middle"),
+            tag("text", words[i], x=x, y=y + r + 10, class_="middle word"),
+            data_t=key,
+        )
+        for i in np.argsort(-radius, kind="stable")
+        for (x, y), r, key, number in [(at[i], float(radius[i]), keys[i], numbers[i])]
+    ]  # fmt: skip
+    title = "Map of topics; the list beside it names them, and tells those that are near"
+    return picture(title, *parts, width=MAP, height=height, class_="map")

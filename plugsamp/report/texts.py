@@ -6,7 +6,7 @@ import math
 
 from plugsamp.brief import one_line, shown
 
-__all__ = ["compact", "number", "one_line", "percent", "plain", "shown", "term"]
+__all__ = ["compact", "number", "one_line", "percent", "plain", "rounded", "shown", "term"]
 
 
 def number(value, digits: int = 3, sign: bool = False) -> str:
@@ -34,6 +34,11 @@ def term(value: float) -> str:
 def plain(value) -> str:
     """A number as scripts read it, to sort by; nothing where there is none."""
     return "" if value is None or not math.isfinite(value) else f"{value:.6g}"
+
+
+def rounded(value: float) -> float:
+    """A number with four significant digits, as the page's data has it."""
+    return float(f"{value:.4g}")
 
 
 def percent(share, digits: int = 1) -> str:

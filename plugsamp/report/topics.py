@@ -1,222 +1,297 @@
-"""The topics: words, sizes, what they speak for, documents that have much of them."""
+"""The topics: rows of the table, what the page's script knows of each, and the map."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import math
+from dataclasses import dataclass, field
 
 import numpy as np
+from markupsafe import Markup
 
-from plugsamp.brief import shown
-from plugsamp.diagnostics import coherence, document_entropy, supervised_effect
-from plugsamp.posterior.explanations import response_of
+from plugsamp.brief import cut, shown
 from plugsamp.posterior.parts import Part
-from plugsamp.posterior.rankings import RANKINGS, top_words, word_marginal
-from plugsamp.report.folder import CHAINS, Table
+from plugsamp.posterior.rankings import top_words, word_marginal
+from plugsamp.posterior.tabulate import intervals
+from plugsamp.report import svg
+from plugsamp.report.texts import percent, rounded
 
-#: Words and outputs in a topic's row.
-WORDS, SPEAKS = 10, 3
+#: Words of a row, words that the slider can bring up, documents and weights of an opened topic.
+WORDS, MORE, DOCUMENTS, WEIGHTS = 10, 20, 3, 8
 
+#: Classes that a row says a topic speaks for, and against.
+PRO, CONTRA = 2, 1
 
-@dataclass(frozen=True)
-class Detail:
-    """What a topic shows when it is opened: words, documents and words of them, outputs."""
+#: Topics on the page, on the map, and those with documents.
+TOPICS, MAPPED, DOCUMENTED = 400, 200, 120
 
-    words: int
-    documents: int
-    excerpt: int
-    outputs: int
+#: Weights of probability in relevance, between which the words of the slider are found.
+GRID = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 
+#: Words whose probabilities are compared between topics; the others are one more word.
+COMPARED = 3000
 
-#: Of some topics, and of each of many: the page stays quick to open.
-FEW, MANY, FEW_TOPICS = Detail(20, 3, 8, 8), Detail(15, 2, 5, 4), 120
-
-#: Topics on the page in all, and models of separate chains.
-TOPICS, MODELS = 400, 60
-
-#: The ends of the intervals of weights.
-ENDS = (0.05, 0.95)
+#: A topic is doubtful below this NPMI, this effective number of documents, this part of the mean share, and
+#: this Jensen-Shannon distance to another.
+NPMI, SPREAD, TINY, TWINS = 0.0, 3.0, 0.05, 0.2
 
 
 @dataclass(frozen=True)
 class Weight:
-    """The weight of an output: mean and interval over kept draws."""
+    """What a topic weighs for an output: mean and interval over kept draws."""
 
     output: str
     mean: float
     low: float
     high: float
 
-
-@dataclass(frozen=True)
-class Document:
-    """A document that has much of a topic: its share there, its response, its words of the topic."""
-
-    id: str
-    share: float
-    response: str
-    words: list[str]
+    @property
+    def sure(self) -> bool:
+        """Whether the interval leaves out 0."""
+        return self.low > 0 or self.high < 0
 
 
-@dataclass(frozen=True)
-class Topic:
-    """A topic as it is shown; what is not known is None."""
+@dataclass
+class Row:
+    """A topic in the table; what is not known is None."""
 
     key: str
     number: int
-    words: dict[str, list[str]]  # by ranking
-    more_words: list[tuple[str, float]]
-    share: float | None
-    coherence: float | None
-    entropy: float | None
-    effect: float | None
-    speaks_for: list[Weight]
-    weights: list[Weight]
-    n_outputs: int
-    documents: list[Document]
-
-
-@dataclass(frozen=True)
-class Model:
-    """The topics of a model, the largest first."""
-
-    number: int | None
     name: str
-    topics: list[Topic]
-    n_topics: int
+    model: str
+    words: list[str]
+    share: float | None = None
+    npmi: float | None = None
+    weights: list[Weight] = field(default_factory=list)  # the strongest first
+    doubts: list[str] = field(default_factory=list)
+
+    @property
+    def pro(self) -> list[Weight]:
+        return [w for w in self.weights if w.mean > 0][:PRO]
+
+    @property
+    def contra(self) -> list[Weight]:
+        return [w for w in self.weights if w.mean < 0][:CONTRA]
 
 
-def spread(eta) -> np.ndarray:
-    """Mean (as in weights.csv) and ends of the interval over draws (S, ...), float64 (3, ...)."""
-    return np.stack([np.mean(eta, axis=0), *np.quantile(eta, ENDS, axis=0)])
-
-
-def models(members: list[Part], train, prediction, table: Table | None) -> list[Model]:
-    """The topics of every model that is shown.
-
-    Parameters
-    ----------
-    members : list of Part
-    train : Corpus, in the model's vocabulary, or None
-    prediction : Prediction of `train`, or None
-    table : topics.csv, or None
+@dataclass
+class Topics:
     """
-    chosen = members[:MODELS]
-    room = max(1, TOPICS // len(chosen))
-    detail = FEW if sum(min(m.n_topics, room) for m in chosen) <= FEW_TOPICS else MANY
-    return [_model(m, room, detail, train, prediction, _own(table, m)) for m in chosen]
+    Attributes
+    ----------
+    rows : list of Row
+        The largest topics first.
+    note : str
+        Which topics are left out.
+    largest : float
+        The largest size of a weight.
+    data : dict
+        What the script knows: words with probabilities, documents, weights and neighbours by topic.
+    map : Markup or None
+    map_note : str
+    """
+
+    rows: list[Row]
+    note: str
+    largest: float
+    data: dict
+    map: Markup | None = None
+    map_note: str = ""
+
+    def doubtful(self) -> list[Row]:
+        return [row for row in self.rows if row.doubts]
 
 
-def _own(table: Table | None, member: Part) -> Table | None:
-    """The rows of a member's topics."""
-    if table is None or (member.number is None and member.chain is None):
-        return table
-    owner = next((name for name in CHAINS if name in table.columns), None)
-    if owner is None:
-        return None
-    names = table.column(owner)
-    if member.number is None:  # a chain that is shown for all, without its name
-        called = list(dict.fromkeys(names))
-        member = replace(member, name=called[member.chain] if member.chain < len(called) else "")
-    return Table(
-        table.columns, [row for name, row in zip(names, table.rows, strict=True) if name == member.name]
-    )
+def weights_of(part: Part, signed: bool) -> list[list[Weight]]:
+    """Return by topic what it weighs for each class, label or response, the strongest first.
 
-
-def _model(member: Part, room: int, detail: Detail, train, prediction, table: Table | None) -> Model:
-    n_topics, phi = member.n_topics, member.predictor.phi
-    vocabulary = member.predictor.vocabulary
-    numbers = _columns(member, train, prediction, table)
-    said = member.coding.by_class(member.eta[:, :, :n_topics]) if member.outputs else None
-    weights = spread(said) if member.outputs else np.zeros((3, 0, n_topics))
-    importance = numbers.get("share")
-    if importance is None or (n_topics > room and len(member.outputs)):
-        importance = np.abs(weights[0]).sum(axis=0) if len(member.outputs) else -np.arange(n_topics)
-    rows = np.argsort(-importance, kind="stable")[:room]
-    if "share" in numbers:
-        rows = rows[np.argsort(-numbers["share"][rows], kind="stable")]
-    best = top_words(phi[rows], max(WORDS, detail.words))
-    ranked = _ranked(phi, rows, numbers.get("share"))
-    counts = train.counts() if train is not None else None
-    topics = []
-    for place, (k, words) in enumerate(zip(rows.tolist(), best, strict=True)):
-        strength = _weights(member.coding.spoken_for, weights[:, :, k])
-        spoken = member.coding.strongest(weights[0, :, k], SPEAKS) if strength else []
-        documents = _documents(member, k, detail, train, counts, prediction) if prediction is not None else []
-        mass = max(float(phi[k].sum()), 1e-300)
-        topics.append(
-            Topic(
-                key=member.key(k),
-                number=k,
-                words={by: [shown(vocabulary[w], 30) for w in best[place]] for by, best in ranked.items()},
-                more_words=[(shown(vocabulary[w], 30), float(phi[k, w]) / mass) for w in words],
-                **{
-                    name: float(numbers[name][k]) if name in numbers else None
-                    for name in ("share", "coherence", "entropy", "effect")
-                },
-                speaks_for=[strength[c] for c in spoken],
-                weights=sorted(strength, key=lambda w: -abs(w.mean))[: detail.outputs],
-                n_outputs=len(strength),
-                documents=documents,
-            )
-        )
-    return Model(member.number, shown(member.name), topics, n_topics)
-
-
-def _ranked(phi, rows, shares) -> dict[str, np.ndarray]:
-    """The words of some topics by every ranking, int64 (rows, WORDS) each; all topics take part in it."""
-    marginal = word_marginal(phi, shares)
-    return {by: top_words(phi, WORDS, by, marginal)[rows] for by in RANKINGS}
-
-
-def _weights(outputs: list[str], values) -> list[Weight]:
-    return [Weight(shown(name), *map(float, three)) for name, three in zip(outputs, values.T, strict=True)]
-
-
-def _columns(member: Part, train, prediction, table: Table | None) -> dict[str, np.ndarray]:
-    """What is known of every topic: by the chain's counts, or else by the training documents as predicted."""
-    numbers = {}
-    if member.outputs:
-        numbers["effect"] = supervised_effect(member.eta.mean(axis=0), member.n_topics)
-    if table is not None and len(table.rows) == member.n_topics:
-        tokens = table.numbers("tokens")
-        numbers["share"] = tokens / max(tokens.sum(), 1.0)
-        numbers["coherence"] = table.numbers("coherence")
-        numbers["entropy"] = table.numbers("document_entropy")
-        return numbers
-    if train is None or prediction is None:
-        return numbers
-    doc_topic = prediction.zbar[:, member.columns] * prediction.n_known[:, None]
-    totals = doc_topic.sum(axis=0)
-    numbers["share"] = totals / max(totals.sum(), 1.0)
-    numbers["coherence"] = coherence(member.predictor.phi, train.counts())
-    numbers["entropy"] = document_entropy(doc_topic)
-    return numbers
-
-
-def _documents(member: Part, k: int, detail: Detail, train, counts, prediction) -> list[Document]:
-    """Those with the largest expected share; the prior draws short ones to the middle."""
-    share = prediction.theta[:, member.columns.start + k]
-    share = np.where(prediction.n_known > 0, share, -1.0)
-    n = min(detail.documents, len(share))
-    rows = np.argpartition(-share, n - 1)[:n]
-    rows = rows[np.argsort(-share[rows], kind="stable")]
-    phi, found = member.predictor.phi, []
-    for d in rows.tolist():
-        if prediction.n_known[d] == 0:
-            continue
-        words, n_words = _row(counts, d)
-        theta = prediction.theta[d, member.columns]
-        mass = n_words * phi[k, words] * theta[k] / np.maximum(theta @ phi[:, words], 1e-300)
-        best = words[np.argsort(-mass, kind="stable")[: detail.excerpt]]
-        found.append(
-            Document(
-                shown(train.ids[d]), float(share[d]), response_of(train, d),
-                [shown(member.predictor.vocabulary[w], 30) for w in best],
-            )
-        )  # fmt: skip
+    Two classes with one output: the class that is spoken for, with a positive weight, unless `signed`. A
+    single response has no name.
+    """
+    if not part.outputs:
+        return [[] for _ in range(part.n_topics)]
+    mean, low, high = intervals(part.coding.by_class(part.eta[:, :, : part.n_topics]), 0.9)
+    names = [shown(name) for name in part.coding.spoken_for]
+    found = []
+    for k in range(part.n_topics):
+        row = [
+            Weight(name, *map(float, v))
+            for name, *v in zip(names, mean[:, k], low[:, k], high[:, k], strict=True)
+        ]
+        if part.coding.task == "binary" and not signed:
+            one, other = row[-1], shown(part.coding.classes[0])
+            row = [one if one.mean > 0 else Weight(other, -one.mean, -one.high, -one.low)]
+        found.append(sorted(row, key=lambda w: -abs(w.mean)))
     return found
 
 
-def _row(counts, d: int):
-    place = slice(counts.indptr[d], counts.indptr[d + 1])
-    return counts.indices[place], counts.data[place]
+def topics_of(posterior, parts: list[Part], corpus, by: str) -> Topics:
+    """Return the topics of some parts, from `Posterior.topics` and `Posterior.documents`."""
+    table = posterior.topics(words=WORDS, by=by)
+    by_name = {part.name: part for part in parts}
+    owners = [by_name[row["task"]] if "task" in row else parts[0] for row in table]
+    if len(table) > TOPICS:
+        chosen = _largest(table)
+        table, owners = table.take(chosen), [owners[i] for i in chosen]
+    weights = {part.name: weights_of(part, posterior.combine == "ovr") for part in parts}
+    rows = []
+    for part, row in zip(owners, table, strict=True):
+        found = weights[part.name][row["topic"]]
+        rows.append(
+            Row(
+                key=part.key(row["topic"]), number=row["topic"], name=shown(row.get("name") or "", 80),
+                model=shown(row.get("task", "")), words=[shown(w, 30) for w in row["words"]],
+                share=row.get("share"), npmi=_finite(row.get("npmi")), weights=found,
+            )
+        )  # fmt: skip
+    n_all = sum(part.n_topics for part in parts)
+    largest = max((abs(w.mean) for row in rows for w in row.weights[:1]), default=0.0)
+    found = Topics(rows, cut(len(rows), n_all, "topics", "those with the largest shares"), largest, {})
+    _add_words(found, owners, posterior)
+    _add_documents(found, owners, posterior, corpus)
+    _add_map(found, owners)
+    _add_doubts(found, owners, posterior)
+    return found
+
+
+def _largest(table) -> list[int]:
+    shares = np.asarray(table["share"]) if "share" in table else -np.arange(len(table))
+    return np.sort(np.argsort(-shares, kind="stable")[:TOPICS]).tolist()
+
+
+def _finite(value) -> float | None:
+    return None if value is None or not math.isfinite(value) else value
+
+
+def _add_words(found: Topics, owners: list[Part], posterior) -> None:
+    """Words by topic with their probabilities, which the slider ranks anew; those by FREX in their order."""
+    vocabulary, place = posterior.vocabulary, {}
+    by_part = {}
+    for part in dict.fromkeys(owners):
+        phi = part.predictor.phi
+        stats = posterior.stats(part) or {}
+        marginal = word_marginal(phi, stats.get("tokens"))
+        marginal = np.maximum(np.asarray(marginal, dtype=float), 1e-300)
+        by_part[part] = phi, marginal, np.log(marginal), top_words(phi, MORE, "frex")
+    marginals: list[float] = []
+    for part, row in zip(owners, found.rows, strict=True):
+        phi, marginal, log_marginal, frex = by_part[part]
+        own = np.asarray(phi[row.number], dtype=float)
+        own = own / max(own.sum(), 1e-300)
+        with np.errstate(divide="ignore"):
+            log_own = np.log(own)
+        n = min(MORE, len(own))
+        best = [np.argpartition(-(log_own - (1 - lam) * log_marginal), n - 1)[:n] for lam in GRID]
+        chosen = np.unique(np.concatenate([*best, frex[row.number]]))
+        chosen = chosen[own[chosen] > 0]
+        chosen = chosen[np.argsort(-own[chosen], kind="stable")]
+        numbers = []
+        for w in chosen.tolist():
+            key = (id(part) if row.model else 0, w)
+            if key not in place:
+                place[key] = len(place)
+                marginals.append(rounded(float(marginal[w])))
+            numbers.append(place[key])
+        local = dict(zip(chosen.tolist(), numbers, strict=True))
+        found.data[row.key] = {
+            "w": numbers, "f": [rounded(float(v)) for v in own[chosen]],
+            "x": [local[w] for w in frex[row.number].tolist() if w in local],
+            "s": [[w.output, *map(rounded, (w.mean, w.low, w.high))] for w in row.weights[:WEIGHTS]],
+        }  # fmt: skip
+    words = [shown(vocabulary[w], 30) for _, w in place]
+    found.data = {"words": words, "p": marginals, "rows": found.data}
+
+
+def _add_documents(found: Topics, owners: list[Part], posterior, corpus) -> None:
+    if corpus is None:
+        return
+    for part, row in list(zip(owners, found.rows, strict=True))[:DOCUMENTED]:
+        table = posterior.documents(row.number, corpus, n=DOCUMENTS, part=part.number)
+        found.data["rows"][row.key]["d"] = [
+            [
+                shown(d["id"]),
+                rounded(d["share"]),
+                d.get("response", ""),
+                " ".join(shown(w, 30) for w in d["words"]),
+            ]
+            for d in table
+        ]
+
+
+def _compared(owners: list[Part], rows: list[Row]) -> np.ndarray:
+    """The probabilities of the most frequent words in each topic, and of all others together."""
+    phi = np.stack(
+        [np.asarray(p.predictor.phi[r.number], dtype=float) for p, r in zip(owners, rows, strict=True)]
+    )
+    phi /= np.maximum(phi.sum(axis=1, keepdims=True), 1e-300)
+    if phi.shape[1] > COMPARED:
+        frequent = np.sort(np.argpartition(-phi.sum(axis=0), COMPARED)[:COMPARED])
+        phi = np.column_stack([phi[:, frequent], np.maximum(1 - phi[:, frequent].sum(axis=1), 0)])
+    return phi
+
+
+def distances(phi) -> np.ndarray:
+    """Return the Jensen-Shannon distances of topics, the roots of the divergences in bits, float64 (K, K)."""
+
+    def entropy(p):
+        return -np.sum(p * np.log2(np.where(p > 0, p, 1.0)), axis=-1)
+
+    own, n = entropy(phi), len(phi)
+    found = np.zeros((n, n))
+    for i in range(n - 1):
+        divergence = entropy((phi[i] + phi[i + 1 :]) / 2) - (own[i] + own[i + 1 :]) / 2
+        found[i, i + 1 :] = found[i + 1 :, i] = np.sqrt(np.clip(divergence, 0, 1))
+    return found
+
+
+def scaled(distance) -> tuple[np.ndarray, float]:
+    """Return places in two dimensions (K, 2) by classical scaling, and the part of the squares they keep."""
+    n = len(distance)
+    centred = distance**2
+    centred = -0.5 * (centred - centred.mean(axis=0) - centred.mean(axis=1)[:, None] + centred.mean())
+    values, vectors = np.linalg.eigh(centred)
+    first = np.argsort(-values, kind="stable")[:2]
+    kept = np.maximum(values[first], 0)
+    places = np.zeros((n, 2))
+    places[:, : len(first)] = vectors[:, first] * np.sqrt(kept)
+    for c in range(2):  # eigenvectors have no sign of their own
+        if places[np.argmax(np.abs(places[:, c])), c] < 0:
+            places[:, c] *= -1
+    return places, float(kept.sum() / max(values[values > 0].sum(), 1e-300))
+
+
+def _add_map(found: Topics, owners: list[Part]) -> None:
+    rows = found.rows[:MAPPED]
+    if len(rows) < 2:
+        return
+    distance = distances(_compared(owners[:MAPPED], rows))
+    for i, row in enumerate(rows):
+        near = [j for j in np.argsort(distance[i], kind="stable").tolist() if j != i][:3]
+        found.data["rows"][row.key]["n"] = [[rows[j].key, rounded(float(distance[i, j]))] for j in near]
+        twin = near[0]
+        if distance[i, twin] < TWINS:
+            row.doubts.append(f"nearly the same words as topic {rows[twin].number}")
+    if len(rows) < 3:
+        return
+    places, kept = scaled(distance)
+    shares = [1.0 if row.share is None else row.share for row in rows]
+    found.map = svg.topic_map(
+        places,
+        shares,
+        [row.key for row in rows],
+        [row.number for row in rows],
+        [row.name or row.words[0] for row in rows],
+    )
+    notes = [f"Two dimensions keep {percent(kept, 0)} of the squared distances."]
+    notes.append(cut(len(rows), len(found.rows), "topics", "the largest"))
+    found.map_note = " ".join(filter(None, notes))
+
+
+def _add_doubts(found: Topics, owners: list[Part], posterior) -> None:
+    for part, row in zip(owners, found.rows, strict=True):
+        stats = posterior.stats(part) or {}
+        if row.npmi is not None and row.npmi < NPMI:
+            row.doubts.insert(0, "its words rarely occur together")
+        if "document_entropy" in stats and float(stats["document_entropy"][row.number]) < math.log(SPREAD):
+            row.doubts.append("almost all of it is in one or two documents")
+        if row.share is not None and row.share < TINY / part.n_topics:
+            row.doubts.append("hardly used")

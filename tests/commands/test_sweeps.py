@@ -12,7 +12,7 @@ from hydra.core.plugins import Plugins
 
 from plugsamp.cli import main
 from plugsamp.commands import run_fit
-from plugsamp.report.folder import read as read_run
+from plugsamp.posterior.run_folder import read as read_run
 
 from .swept import needs, status, table
 from .test_resume import assert_same, stop

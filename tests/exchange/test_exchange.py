@@ -12,7 +12,7 @@ from plugsamp import exchange
 from plugsamp.cli import main
 from plugsamp.diagnostics.agreement import agreement
 from plugsamp.exchange.chains import shortened
-from plugsamp.report.folder import sweeps_of
+from plugsamp.posterior.run_folder import sweeps_of
 
 xarray = pytest.importorskip("xarray")
 

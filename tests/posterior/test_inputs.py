@@ -121,16 +121,3 @@ def test_convergence_says_what_to_do_while_r_hat_is_large(fitted):
     posterior = ps.fit(fitted.corpus, ps.Model(3, loss="logistic"), sweeps=20, chains=2)
     table = posterior.convergence()
     assert ("run more sweeps" in table.title) == ("not yet" in table[""])
-
-
-def test_the_report_has_the_topic_shares_of_the_table(fitted):
-    from plugsamp.posterior.parts import alone
-    from plugsamp.report import topics
-    from plugsamp.report.page import _topics_table
-
-    both = ps.fit(fitted.corpus, ps.Model(3, loss="logistic"), sweeps=8, chains=2)
-    first = alone(both.parts[0])
-    prediction = first.predictor.predict(fitted.corpus)
-    (model,) = topics.models([first], fitted.corpus, prediction, _topics_table(both))
-    table = both.topics()
-    assert [topic.share for topic in model.topics] == pytest.approx(table["share"].tolist(), abs=1e-12)

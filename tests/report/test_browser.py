@@ -1,4 +1,4 @@
-"""The page in a real browser: sorted, filtered, named, read again, printed."""
+"""The page in a real browser: sorted, filtered, ranked, opened, named, mapped, printed, read aloud."""
 
 from __future__ import annotations
 
@@ -12,187 +12,231 @@ from plugsamp.cli import main
 from plugsamp.posterior import names
 from plugsamp.posterior.parts import naming
 
-ROWS = "[...document.querySelectorAll('table.topics tbody tr')]"
-SEEN = f"{ROWS}.filter(row => row.checkVisibility())"
 HOSTILE = "</script><img src=x onerror=\"document.title='owned'\">"
+LONG = "a label of more than sixty characters, as departments have them"
+ROWS = "table.topics > tbody"
 
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
-    """The report of a small run with hostile words and labels, and covariates."""
+    """The report of a small run with hostile and long words and labels, covariates and two chains."""
     folder = tmp_path_factory.mktemp("run")
     rng = np.random.default_rng(0)
-    words = [[f"{word}{i}" for i in range(15)] for word in ("orbit", "soup", "song")]
+    words = [[f"{word}{i}" for i in range(15)] for word in ("orbit", "ملعب", "音樂")]
     words[0][0] = HOSTILE
-    with open(folder / "d.jsonl", "w") as out:
+    with open(folder / "d.jsonl", "w", encoding="utf-8") as out:
         for i in range(90):
-            row = {"tokens": rng.choice(words[i % 3], 20).tolist(), "label": f"{HOSTILE} kind {i % 3}"}
+            label = (f"{HOSTILE} kind", LONG, "ملعب كرة القدم")[i % 3]
+            row = {"tokens": rng.choice(words[i % 3], 20).tolist(), "label": label}
             row |= {"id": f"d{i}{HOSTILE}", "split": "test" if i % 4 == 0 else "train", "size": i % 7}
             out.write(json.dumps(row) + "\n")
-    options = [
-        "corpus=jsonl",
-        f"corpus.path={folder / 'd.jsonl'}",
-        "n_topics=6",
-        "sweeps=20",
-        "corpus.min_df=1",
-    ]
-    assert main(["fit", *options, "covariates.numeric=[size]", f"hydra.run.dir={folder / 'run'}"]) == 0
+    options = ["corpus=jsonl", f"corpus.path={folder / 'd.jsonl'}", "n_topics=6", "sweeps=20", "chains=2"]
+    options += ["corpus.min_df=1", "covariates.numeric=[size]", "loss=logistic"]
+    assert main(["fit", *options, f"hydra.run.dir={folder / 'run'}"]) == 0
     return folder / "run" / "report.html"
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("width", [360, 1280])
-def test_it_opens(chromium, page, width, dark, scripts):
-    chromium.requests.clear()
-    chromium.complaints.clear()
-    chromium.open(page, width, dark=dark, scripts=scripts)
-    assert chromium.requests == [page.resolve().as_uri()]  # and nothing else, anywhere
-    assert chromium.complaints == []
-    if not scripts:
-        chromium.send("Emulation.setScriptExecutionDisabled", value=False)
-    assert "owned" not in chromium.value("document.title")
-    assert chromium.value("document.images.length") == 0
-    assert chromium.value(f"{SEEN}.length") == 6
-    # no sideways scrolling of the page itself, at any width, nor of its menu
-    assert chromium.value("document.documentElement.scrollWidth <= innerWidth")
-    menu = "document.querySelector('nav')"
-    assert chromium.value(f"{menu}.scrollWidth <= {menu}.clientWidth && {menu}.clientHeight < 80")
-    colour = chromium.value("getComputedStyle(document.body).backgroundColor")
-    assert (int(colour[4:-1].split(",")[0]) < 60) == dark
-    assert chromium.value("document.querySelectorAll('.tools:not([hidden]), .rename').length > 0") == scripts
-    for section in ("topics", "weights", "predictions", "documents", "chain", "run"):
-        assert chromium.value(f"document.getElementById('{section}').getBoundingClientRect().height > 100"), (
-            section
-        )
-    assert chromium.value(
-        "[...document.querySelectorAll('svg')].every(e => e.querySelector('title').textContent)"
-    )
+def numbers(page) -> list[int]:
+    heads = page.eval_on_selector_all(f"{ROWS} > tr > th", "all => all.map(e => e.dataset.v)")
+    return [int(v) for v in heads]
 
 
-def test_topics_are_sorted(chromium, page):
-    chromium.open(page)
-    numbers = f"{ROWS}.map(row => Number(row.cells[0].dataset.v))"
-    shares = f"{ROWS}.map(row => Number(row.cells[1].dataset.v))"
-    assert chromium.value(shares) == sorted(chromium.value(shares), reverse=True)
-    chromium.click("table.topics thead th:nth-child(1) button")
-    assert chromium.value(numbers) == list(range(6))
-    chromium.click("table.topics thead th:nth-child(1) button")
-    assert chromium.value(numbers) == list(range(6))[::-1]
-    assert (
-        chromium.value("document.querySelector('table.topics th').getAttribute('aria-sort')") == "descending"
-    )
-    chromium.click("table.topics thead th:nth-child(2) button")
-    assert chromium.value(shares) == sorted(chromium.value(shares), reverse=True)
-    # by keyboard too
-    chromium.value("document.querySelector('table.topics thead th:nth-child(1) button').focus()")
-    chromium.press("Enter", 13)
-    assert chromium.value(numbers) == list(range(6))
+def shares(page) -> list[float]:
+    return page.eval_on_selector_all(f"{ROWS} .share", "all => all.map(e => Number(e.dataset.v))")
 
 
-def test_topics_are_filtered(chromium, page):
-    chromium.open(page)
-    chromium.click(".tools input[type=search]")
-    chromium.type("soup")
-    seen = chromium.value(
-        f"{SEEN}.map(row => row.querySelector('.words > span').textContent.includes('soup'))"
-    )
-    assert 0 < len(seen) < 6 and all(seen)
-    assert chromium.value("document.querySelector('.tools output').textContent") == f"{len(seen)} of 6"
-    chromium.value("document.querySelector('.tools input').select()")
-    chromium.press("Backspace", 8)
-    assert chromium.value(f"{SEEN}.length") == 6
+@pytest.mark.parametrize(
+    ("width", "scheme", "scripts"), [(400, "light", True), (1280, "dark", True), (1600, "light", False)]
+)
+def test_it_opens(opened, page, width, scheme, scripts):
+    shown = opened(page, width, color_scheme=scheme, java_script_enabled=scripts)
+    assert shown.requests == [page.resolve().as_uri()]  # and nothing else, anywhere
+    assert shown.complaints == []
+    assert "owned" not in shown.title()
+    assert shown.locator("img").count() == 0
+    assert shown.locator(f"{ROWS}:visible").count() == 6
+    # the page itself does not scroll sideways, nor does its menu
+    assert shown.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    menu = shown.locator("nav").bounding_box()
+    assert menu["width"] <= width and menu["height"] < 80
+    colour = shown.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert (int(colour[4:-1].split(",")[0]) < 60) == (scheme == "dark")
+    assert shown.locator(".tools:visible").count() == scripts
+    for section in ("topics", "map", "classes", "documents", "chains", "run"):
+        assert shown.locator(f"#{section} h2").is_visible(), section
+    if width < 720:  # folded, and all of it within a few screens
+        assert shown.evaluate("document.documentElement.scrollHeight") < 6000
+        assert not shown.locator("#classes .confusion").is_visible()
+        shown.click("#classes summary >> nth=0")
+        assert shown.locator("#classes .confusion").is_visible()
+        assert shown.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_names_are_kept_and_taken_again(chromium, page, tmp_path):
-    chromium.open(page)
-    chromium.value("localStorage.clear()")
-    chromium.open(page)
-    chromium.click("#t2 .rename")
-    chromium.type(HOSTILE)
-    chromium.press("Enter", 13)
-    chromium.click("#t4 .rename")
-    chromium.type("the sea")
-    chromium.press("Escape", 27)
-    chromium.click("#t3 .rename")
-    chromium.type("kitchen")
-    chromium.press("Enter", 13)
-    chromium.open(page)
-    name = "document.querySelector('#t{} .tn').textContent"
-    assert chromium.value(name.format(2)) == HOSTILE
-    assert chromium.value(name.format(3)) == "kitchen" and chromium.value(name.format(4)) == ""
-    assert "owned" not in chromium.value("document.title") and chromium.value("document.images.length") == 0
-    elsewhere = "[...document.querySelectorAll('.tn:not(.own)[data-t=\"3\"]')].map(e => e.textContent)"
-    assert set(chromium.value(elsewhere)) == {"kitchen"}
+def test_nobody_is_left_out(opened, page):
+    """axe-core finds nothing, on a wide and a narrow page, light and dark, with everything opened."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    for width, scheme in ((1280, "light"), (400, "dark")):
+        shown = opened(page, width, color_scheme=scheme)
+        shown.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true; })")
+        shown.locator("button.open").first.click()
+        found = axe.run(shown).response["violations"]
+        told = [(one["id"], one["nodes"][0]["html"][:200], len(one["nodes"])) for one in found]
+        assert told == [], (width, scheme)
+
+
+def test_topics_are_sorted(opened, page):
+    shown = opened(page)
+    assert shares(shown) == sorted(shares(shown), reverse=True)
+    head = shown.locator("table.topics thead button")
+    head.nth(0).click()
+    assert numbers(shown) == list(range(6))
+    head.nth(0).click()
+    assert numbers(shown) == list(range(6))[::-1]
+    assert shown.locator("table.topics th").first.get_attribute("aria-sort") == "descending"
+    head.nth(1).click()
+    assert shares(shown) == sorted(shares(shown), reverse=True)
+    head.nth(0).focus()  # by keyboard too
+    shown.keyboard.press("Enter")
+    assert numbers(shown) == list(range(6))
+    shown.locator(".tools[data-for=topics] select").nth(1).select_option(label="Share, smallest first")
+    assert shares(shown) == sorted(shares(shown))
+
+
+def test_topics_are_filtered(opened, page):
+    shown = opened(page)
+    field = shown.locator(".tools[data-for=topics] input[type=search]")
+    field.fill("ملعب1")
+    seen = shown.locator(f"{ROWS}:visible").all()
+    assert 0 < len(seen) < 6 and all("ملعب1" in row.inner_text() for row in seen)
+    assert shown.locator(".tools[data-for=topics] output").first.inner_text() == f"{len(seen)} of 6"
+    field.fill("")
+    assert shown.locator(f"{ROWS}:visible").count() == 6
+
+
+def test_the_slider_ranks_words(opened, page):
+    shown = opened(page)
+    posterior = ps.load(page.parent)
+    slider = shown.locator(".tools input[type=range]")
+
+    def words(row):
+        return shown.locator(f"#t0\\.{row['topic']} .ws").inner_text().split()
+
+    def same(by, n):
+        rows = [row for row in posterior.topics(by=by) if HOSTILE not in row["words"]]  # it has blanks
+        return len(rows) > 0 and all(words(row)[:n] == row["words"][:n] for row in rows)
+
+    assert same("relevance", 3)
+    slider.fill("1")
+    assert same("probability", 3)
+    assert shown.locator(".tools select").first.input_value() == "probability"
+    shown.locator(".tools select").first.select_option("frex")
+    assert same("frex", 10)
+    assert slider.is_disabled()
+
+
+def test_topics_open(opened, page):
+    shown = opened(page)
+    row = shown.locator(ROWS).nth(2)
+    button = row.locator("button.open")
+    button.focus()
+    shown.keyboard.press("Enter")
+    assert button.get_attribute("aria-expanded") == "true"
+    assert row.locator(".wordbars tr").count() > 3 and row.locator(".opened li").count() > 5
+    assert "Documents that have most of it" in row.inner_text()
+    button.click()
+    assert row.locator(".detail").count() == 0
+    # a link to a topic opens it, and its section
+    shown.click("#topics > details > summary")
+    link = shown.locator("#classes a.topic").first
+    key = link.get_attribute("href")[1:]
+    link.click()
+    assert shown.locator(f"[id='{key}'] .detail").is_visible()
+
+
+def test_the_map_and_its_list_go_together(opened, page):
+    shown = opened(page)
+    circles, items = shown.locator("svg.map g"), shown.locator(".listed li")
+    assert circles.count() == items.count() == 6
+    circles.nth(3).locator("circle").hover(force=True)
+    chosen = shown.locator(".listed li.at")
+    assert chosen.count() == 1
+    assert chosen.get_attribute("data-t") == shown.locator("svg.map g.at").get_attribute("data-t")
+    items.nth(1).locator("a").focus()
+    assert shown.locator("svg.map g.at").get_attribute("data-t") == items.nth(1).get_attribute("data-t")
+    assert shown.locator(".chosen .wordbars tr").count() > 3
+
+
+def test_names_are_kept_and_taken_again(opened, page, tmp_path):
+    shown = opened(page)
+
+    def name(key, text, end="Enter"):
+        shown.locator(f"[id='t0.{key}'] .rename").click()
+        shown.keyboard.insert_text(text)
+        shown.keyboard.press(end)
+
+    name(2, HOSTILE)
+    name(4, "the sea", "Escape")
+    name(3, "kitchen")
+    shown.reload()
+
+    def named(key, of=None):
+        return (of or shown).locator(f"[id='t0.{key}'] .tn").text_content()
+
+    assert (named(2), named(3), named(4)) == (HOSTILE, "kitchen", "")
+    assert "owned" not in shown.title() and shown.locator("img").count() == 0
+    elsewhere = shown.locator(".tn:not(.own)[data-t='0.3']").all_text_contents()
+    assert set(elsewhere) == {"kitchen"}
     # The file that the page writes is the file that the command takes.
-    folder = tmp_path / "down"
-    folder.mkdir()
-    session, chromium._session = chromium._session, None
-    chromium.send("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(folder))
-    chromium._session = session
-    chromium.click(".tools button")
-    written = folder / "topic_names.json"
-    chromium.value(f"new Promise(done => setTimeout(done, {500}))")
-    for _ in range(20):
-        if written.exists() and written.stat().st_size:
-            break
-        chromium.value("new Promise(done => setTimeout(done, 250))")
-    assert json.loads(written.read_text())["names"] == {"2": HOSTILE, "3": "kitchen"}
+    with shown.expect_download() as download:
+        shown.click("text=Download names")
+    written = tmp_path / "topic_names.json"
+    download.value.save_as(written)
+    assert json.loads(written.read_text())["names"] == {"0.2": HOSTILE, "0.3": "kitchen"}
     again = tmp_path / "again.html"
     assert main(["report", f"run={page.parent}", f"names={written}", f"out={again}"]) == 0
-    chromium.open(again, scripts=False)
-    chromium.send("Emulation.setScriptExecutionDisabled", value=False)
-    assert chromium.value(name.format(3)) == "kitchen"
+    assert named(3, opened(again, java_script_enabled=False)) == "kitchen"
     # And the page takes it, in a browser that knows nothing of the names.
-    chromium.open(page)
-    chromium.value("localStorage.clear()")
-    chromium.open(page)
-    assert chromium.value(name.format(3)) == ""
-    node = chromium.send("Runtime.evaluate", expression="document.querySelector('input[type=file]')")
-    chromium.send("DOM.setFileInputFiles", files=[str(written)], objectId=node["result"]["objectId"])
-    chromium.value("new Promise(done => setTimeout(done, 300))")
-    assert chromium.value(name.format(3)) == "kitchen"
-    assert chromium.value("document.querySelector('.tools').textContent.includes('2 names loaded')")
+    fresh = opened(page)
+    assert named(3, fresh) == ""
+    fresh.set_input_files("input[type=file]", written)
+    fresh.wait_for_function("document.querySelector('.tools').textContent.includes('2 names loaded')")
+    assert named(3, fresh) == "kitchen"
 
 
-def test_names_of_topics_that_the_page_does_not_show(chromium, tmp_path):
-    run = tmp_path / "run"
-    rows = [json.dumps({"tokens": ["salt", "sea"] * 3, "label": "ab"[i % 2]}) for i in range(8)]
-    (tmp_path / "d.jsonl").write_text("\n".join(rows))
-    options = ["corpus=jsonl", f"corpus.path={tmp_path / 'd.jsonl'}", "corpus.min_df=1", "n_topics=3"]
-    assert main(["fit", *options, "sweeps=2", "chains=2", "report=false", f"hydra.run.dir={run}"]) == 0
-    member = ps.load_model(run / "model").members[1]
-    for name, content in (
-        ("topic_names.json", {"names": {"0.1": "\U0001f469\u200d\U0001f680 salt", "1.2": "sea"}}),
-        ("part.json", {"model": member.topics_digest, "names": {"0": "x" * 79 + "\U0001f600\U0001f600"}}),
-    ):
-        (run / name).write_text(json.dumps(content))
-    assert main(["report", f"run={run}"]) == 0
-    chromium.open(run / "report.html")
-    chromium.value("localStorage.clear()")
-    chromium.open(run / "report.html")
-    assert chromium.value("document.querySelector('#t0\\\\.1 .tn').textContent").endswith(" salt")
-    node = chromium.send("Runtime.evaluate", expression="document.querySelector('input[type=file]')")
-    chromium.send(
-        "DOM.setFileInputFiles", files=[str(run / "part.json")], objectId=node["result"]["objectId"]
-    )
-    chromium.value("new Promise(done => setTimeout(done, 300))")
-    chromium.value(
-        "URL.createObjectURL = blob => { blob.text().then(t => { window.kept = t; }); return '#'; }"
-    )
-    chromium.click(".tools button")
-    chromium.value("new Promise(done => setTimeout(done, 300))")
-    (tmp_path / "kept.json").write_text(chromium.value("window.kept"))
-    found = names.read(tmp_path / "kept.json", naming(ps.load_model(run / "model")))
+def test_names_of_topics_that_the_page_does_not_show(opened, page, tmp_path):
+    posterior = ps.load(page.parent)
+    member = posterior.predictor.members[1]
+    posterior.names = {"0.1": "\U0001f469\u200d\U0001f680 salt", "1.2": "sea"}
+    posterior.report(tmp_path / "report.html")
+    content = {"model": member.topics_digest, "names": {"0": "x" * 79 + "\U0001f600\U0001f600"}}
+    (tmp_path / "part.json").write_text(json.dumps(content))
+    shown = opened(tmp_path / "report.html")
+    assert shown.locator("[id='t0.1'] .tn").text_content().endswith(" salt")
+    shown.set_input_files("input[type=file]", tmp_path / "part.json")
+    shown.wait_for_function("document.querySelector('.tools').textContent.includes('1 names loaded')")
+    with shown.expect_download() as download:
+        shown.click("text=Download names")
+    download.value.save_as(tmp_path / "kept.json")
+    found = names.read(tmp_path / "kept.json", naming(posterior.predictor))
     expected = {"0.1": "\U0001f469\u200d\U0001f680 salt", "1.0": "x" * 79 + "\U0001f600", "1.2": "sea"}
     assert found == expected
 
 
-def test_it_is_printed(chromium, page):
-    chromium.open(page)
-    pdf = chromium.pdf()
+def test_it_is_printed(opened, page):
+    shown = opened(page)
+    pdf = shown.pdf(format="A4", print_background=True)
     assert pdf.startswith(b"%PDF")
     assert 3 <= pdf.count(b"/Type /Page\n") <= 20
-    chromium.send("Emulation.setEmulatedMedia", media="print")
-    assert not chromium.value("document.querySelector('nav').checkVisibility()")
-    chromium.send("Emulation.setEmulatedMedia", media="")
+    shown.emulate_media(media="print")
+    assert not shown.locator("nav").is_visible() and not shown.locator(".tools").first.is_visible()
+
+
+def test_a_notebook_shows_it(opened, page, tmp_path):
+    made = ps.load(page.parent).report()
+    (tmp_path / "cell.html").write_text(f"<!DOCTYPE html><p>before</p>{made._repr_html_()}")
+    shown = opened(tmp_path / "cell.html")
+    frame = shown.frame_locator("iframe")
+    assert frame.locator(f"{ROWS}:visible").count() == 6
+    frame.locator("#map a[href^='#t']").first.click()  # stays within the frame
+    frame.locator("nav a[href='#run']").click()
+    assert frame.locator("#run").is_visible() and shown.locator("p").first.inner_text() == "before"

@@ -8,7 +8,9 @@ import pytest
 import plugsamp as ps
 from plugsamp.posterior import explanations
 from plugsamp.posterior.parts import model_parts
-from plugsamp.report import chains, explain, folder, texts, topics
+from plugsamp.prediction.evaluation import Evaluation
+from plugsamp.prediction.results import Prediction
+from plugsamp.report import chains, documents, outcome, texts, topics, verdict
 
 
 def corpus_of(n=24, real=False, covariates=False):
@@ -72,54 +74,124 @@ def test_words_are_given_to_topics_in_full():
             assert word.part == pytest.approx(expected, rel=1e-6)
 
 
-def test_mistakes_come_first():
-    coding = ps.fit(corpus_of(), ps.Model(2, loss="hinge"), sweeps=2).predictor.coding
-    table = folder.Table(
-        ["id", "true", "predicted", "score_a", "score_b", "score_c", "n_known"],
-        [
-            ["0", "a", "a", "1", "0", "0", "5"],
-            ["1", "a", "b", "0", "1", "0", "5"],
-            ["2", "c", "b", "0", "9", "1", "5"],
-            ["3", "c", "b", "0", "9", "1", "0"],
-            ["4", "", "b", "0", "9", "1", "5"],
-        ],
+def evaluation_of(coding, true, predicted, f, n_known=None, probabilities=None):
+    """An evaluation of given labels."""
+    n, none = len(true), np.empty((len(true), 0))
+    n_known = np.full(n, 5) if n_known is None else np.array(n_known)
+    labels = np.array(predicted, dtype=object)
+    ids = tuple(map(str, range(n)))
+    prediction = Prediction(
+        none, none, np.asarray(f, float), labels, probabilities, None, n_known, 0 * n_known, ids, coding
     )
-    corpus = corpus_of(5)
-    assert explain.choose(corpus, coding, table) == [2, 1, 0, 4, 3]
+    return Evaluation(prediction, np.array(true, dtype=object), {}, "accuracy")
 
 
-def test_scores_of_classes_are_scikit_learn_s(at):
+def coding_of():
+    return ps.fit(corpus_of(), ps.Model(2, loss="hinge"), sweeps=2).predictor.coding
+
+
+def test_mistakes_come_first():
+    f = [[1, 0, 0], [0, 1, 0], [0, 9, 1], [0, 9, 1], [0, 9, 1]]
+    found = evaluation_of(coding_of(), ["a", "a", "c", "c", None], list("abbbb"), f, [5, 5, 5, 0, 5])
+    assert documents.choose(corpus_of(5), found.prediction.coding, found) == [2, 1, 0, 4, 3]
+
+
+def test_scores_of_classes_are_scikit_learn_s():
     from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
-
-    from plugsamp.report.outcome import outcome_of
 
     rng = np.random.default_rng(0)
     names_ = np.array(["a", "b", "c"])
     true, predicted = names_[rng.integers(0, 3, 60)], names_[rng.integers(0, 3, 60)]
-    table = folder.Table(
-        ["true", "predicted"], [list(map(str, row)) for row in zip(true, predicted, strict=True)]
-    )
-    coding = ps.fit(corpus_of(), ps.Model(2, loss="hinge"), sweeps=2).predictor.coding
-    found = outcome_of(table, coding)
+    evaluation = evaluation_of(coding_of(), true.tolist(), predicted.tolist(), np.zeros((60, 3)))
+    found = outcome.outcome_of(evaluation, evaluation.prediction.coding)
     assert [[cell.n for cell in row] for row in found.confusion] == confusion_matrix(true, predicted).tolist()
     expected = np.array(precision_recall_fscore_support(true, predicted)[:3]).T
-    np.testing.assert_allclose([[s.precision, s.recall, s.f1] for s in found.scores], expected)
+    scores = [[one.scores[name] for name in ("precision", "recall", "f1")] for one in found.classes]
+    np.testing.assert_allclose(scores, expected)
+    right = (true == predicted).mean()
+    assert verdict.standard_error(evaluation) == pytest.approx(np.sqrt(right * (1 - right) / 60), rel=0.15)
 
 
-def test_topics_of_the_chain_and_of_predictions_have_the_same_words():
+def test_how_sure_is_held_against_how_often_it_is_right():
+    p = np.array([[0.97, 0.02, 0.01]] * 40 + [[0.6, 0.3, 0.1]] * 10)
+    true = ["a"] * 38 + ["b"] * 2 + ["a"] * 6 + ["c"] * 4
+    found = evaluation_of(coding_of(), true, ["a"] * 50, np.zeros((50, 3)), probabilities=p)
+    rows = outcome.reliability(found)
+    assert [(low, high, n) for low, high, n, *_ in rows] == [(0.5, 0.7, 10), (0.95, 1.0, 40)]
+    assert [row[3:] for row in rows] == [pytest.approx((0.6, 0.6)), pytest.approx((0.97, 0.95))]
+
+
+def test_topics_are_those_of_the_posterior():
     corpus = corpus_of()
     result = ps.fit(corpus, ps.Model(3, loss="hinge"), sweeps=20)
-    (model,) = topics.models(model_parts(result.predictor), corpus, result.predictor.predict(corpus), None)
-    assert sorted(t.number for t in model.topics) == [0, 1, 2]
-    assert sum(t.share for t in model.topics) == pytest.approx(1.0)
-    eta = result.predictor.eta
-    for topic in model.topics:
-        for weight in topic.weights:
-            c = list(result.predictor.coding.classes).index(weight.output)
-            assert weight.mean == pytest.approx(np.mean(eta[:, c, topic.number]))
-            assert weight.low <= weight.mean <= weight.high
-        assert len(topic.documents) == 3
-        assert topic.documents[0].share >= topic.documents[-1].share
+    found = topics.topics_of(result, list(result.parts), corpus, "relevance")
+    table = result.topics()
+    assert [row.number for row in found.rows] == table["topic"].tolist()
+    assert [row.share for row in found.rows] == table["share"].tolist()
+    assert [row.words for row in found.rows] == list(table["words"])
+    mean = result.predictor.eta.mean(axis=0)
+    for row in found.rows:
+        assert sorted(w.mean for w in row.weights) == pytest.approx(sorted(mean[:, row.number]))
+        assert all(w.low <= w.mean <= w.high for w in row.weights)
+        assert all(w.mean > 0 for w in row.pro) and all(w.mean < 0 for w in row.contra)
+        shown = found.data["rows"][row.key]
+        assert [d[0] for d in shown["d"]] == list(result.documents(row.number, n=3)["id"])
+        # the words of the slider hold those of every weight of probability
+        probability = [found.data["words"][w] for w in shown["w"][:3]]
+        assert (
+            probability
+            == result.topics(words=3, by="probability").row(table["topic"].tolist().index(row.number))[
+                "words"
+            ]
+        )
+
+
+def test_the_map_keeps_distances_of_a_plane():
+    rng = np.random.default_rng(1)
+    points = rng.normal(size=(7, 2))
+    distance = np.sqrt(((points[:, None] - points[None]) ** 2).sum(axis=-1))
+    places, kept = topics.scaled(distance)
+    again = np.sqrt(((places[:, None] - places[None]) ** 2).sum(axis=-1))
+    np.testing.assert_allclose(again, distance, atol=1e-9)
+    assert kept == pytest.approx(1.0)
+
+
+def test_distances_of_topics_are_those_of_scipy():
+    from scipy.spatial.distance import jensenshannon
+
+    phi = np.random.default_rng(2).dirichlet(np.full(9, 0.3), size=5)
+    found = topics.distances(phi)
+    for i in range(5):
+        for j in range(5):
+            expected = 0.0 if i == j else jensenshannon(phi[i], phi[j], base=2)
+            assert found[i, j] == pytest.approx(expected, abs=1e-7)
+
+
+def test_words_of_a_document_add_up_to_its_prediction():
+    corpus = corpus_of()
+    fitted = ps.fit(corpus, ps.Model(3, loss="hinge"), sweeps=12)
+    parts = list(fitted.parts)
+    (one,) = documents.documents_of(parts, fitted.predictor, {"test": corpus}, ["7"], None, {})
+    effects, pro, contra = documents._effects(one.why, parts, corpus, fitted.predict(corpus), 7)
+    assert pro == one.why.predicted != contra
+    names = list(map(str, fitted.coding.classes))
+    eta, prediction = fitted.predictor.eta.mean(axis=0), fitted.predict(corpus)
+    phi, theta = fitted.predictor.phi.astype(float), prediction.theta[7]
+    share = phi * theta[:, None] / (theta @ phi)
+    counts = corpus.counts()[[7]].toarray()[0]
+    expected = (eta[names.index(pro)] - eta[names.index(contra)]) @ (share @ counts) / counts.sum()
+    assert sum(value * n for _, value, n in effects) == pytest.approx(expected)
+
+
+def test_a_text_is_shown_with_its_words_tinted():
+    corpus = corpus_of()
+    fitted = ps.fit(corpus, ps.Model(3, loss="hinge"), sweeps=12)
+    text = "Before W0, w1;\n\u202ew2 and unknown."
+    made = {"test": corpus}, ["7"], None, {"7": text}
+    (one,) = documents.documents_of(list(fitted.parts), fitted.predictor, *made)
+    assert one.is_text
+    assert "".join(p.text for p in one.pieces) == text.replace("\u202e", " ").replace("\n", " ")
+    assert {p.text for p in one.pieces if p.shade} <= {"W0", "w1", "w2"}
 
 
 @pytest.mark.parametrize(

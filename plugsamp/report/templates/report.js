@@ -2,8 +2,10 @@
   "use strict";
   const data = JSON.parse(document.getElementById("data").textContent);
   const place = "plugsamp topic names " + data.model;
-  const LONGEST = 80;
+  const LONGEST = 80, SHOWN = 25, WORDS = 10, BARS = 15, NARROW = 720;
 
+  const $ = (selector, inside = document) => inside.querySelector(selector);
+  const $$ = (selector, inside = document) => [...inside.querySelectorAll(selector)];
   const make = (name, properties, ...inside) => {
     const element = Object.assign(document.createElement(name), properties);
     element.append(...inside);
@@ -21,24 +23,23 @@
     const line = String(text).replace(/\s+/g, " ").replace(/[\p{Cc}\p{Cs}]/gu, "").trim();
     return [...line].slice(0, LONGEST).join("").trim();  // characters, and no halves of them
   };
-  let written = stored();
+  const written = stored();
   const nameOf = (topic) => plain(Object.hasOwn(written, topic) ? written[topic] : data.names[topic] || "");
+  const numberOf = (key) => key.split(".").pop();
   const show = () => {
-    for (const span of document.querySelectorAll(".tn")) {
-      if (!span.querySelector("input")) span.textContent = nameOf(span.dataset.t);
+    for (const span of $$(".tn")) {
+      if (!$("input", span)) span.textContent = nameOf(span.dataset.t);
     }
   };
   const keep = () => {
     try { localStorage.setItem(place, JSON.stringify(written)); } catch { say("This browser keeps no names: download them."); }
     show();
   };
-
-  const own = [...document.querySelectorAll(".tn.own")];
-  for (const span of own) {
+  const named = (span) => {
     const topic = span.dataset.t;
     const button = make("button", { type: "button", className: "rename", textContent: "name" });
     button.setAttribute("aria-label", `Name topic ${topic}`);
-    span.after(button);
+    span.after(" ", button);
     button.addEventListener("click", () => {
       const input = make("input", { value: nameOf(topic), maxLength: LONGEST });
       input.setAttribute("aria-label", `Name of topic ${topic}`);
@@ -61,7 +62,137 @@
       input.select();
       input.focus();
     });
+  };
+
+  // Words of a topic, [word, probability], in the ranking that is chosen.
+  let lambda = 0.6, frex = false;
+  const wordsOf = (key, n) => {
+    const row = data.rows[key];
+    const pairs = row.w.map((w, i) => ({ w, f: row.f[i] }));
+    if (frex) {
+      const by = new Map(pairs.map((pair) => [pair.w, pair]));
+      return row.x.slice(0, n).map((w) => by.get(w));
+    }
+    const score = ({ w, f }) => Math.log(f) - (1 - lambda) * Math.log(data.p[w]);
+    return pairs.sort((a, b) => score(b) - score(a)).slice(0, n);
+  };
+  const percent = (x) => `${(100 * x).toFixed(x < 0.1 ? 1 : 0)} %`;
+  const number = (x) => (x > 0 ? "+" : "") + Number(x.toPrecision(3)).toString().replace("-", "−");
+  const wordBars = (key) => {
+    const words = wordsOf(key, BARS);
+    const largest = Math.max(...words.map(({ f }) => f), 1e-12);
+    const body = make("tbody", {}, ...words.map(({ w, f }) => {
+      const bar = make("i", {});
+      bar.style.width = `${(100 * f / largest).toFixed(1)}%`;
+      const head = make("th", { scope: "row", textContent: data.words[w], dir: "auto" });
+      return make("tr", {}, head, make("td", { className: "n", textContent: percent(f) }), make("td", {}, bar));
+    }));
+    return make("table", { className: "wordbars" }, make("caption", { textContent: "Words, with their probability in the topic" }), body);
+  };
+  const linkTo = (key) => {
+    const link = make("a", { href: `#t${key}`, className: "topic" }, make("b", { textContent: numberOf(key) }), " ");
+    const name = make("span", { className: "tn", textContent: nameOf(key), dir: "auto" });
+    name.dataset.t = key;
+    link.append(name);
+    const first = wordsOf(key, 3).map(({ w }) => data.words[w]).join(" ");
+    return [link, make("span", { className: "hint", dir: "auto", textContent: ` ${first}` })];
+  };
+  const part = (title, ...inside) => make("div", {}, make("h3", { textContent: title }), ...inside);
+  const list = (items) => make("ul", { className: "fine" }, ...items.map((item) => make("li", {}, ...item)));
+  const sides = (key) => {
+    const row = data.rows[key];
+    if (!row.s.length) return [];
+    const side = (mean) => make("span", { className: mean > 0 ? "pos" : "neg", textContent: number(mean) });
+    return [part("What it speaks for, and against", list(row.s.map(([output, mean, low, high]) => [
+      make("bdi", { textContent: output }), " ", side(mean), ` (${number(low)} to ${number(high)})${low < 0 && high > 0 ? ", may be 0" : ""}`,
+    ])))];
+  };
+  const near = (key) => {
+    const row = data.rows[key];
+    if (!row.n) return [];
+    return [part("Topics with alike words", list(row.n.map(([other, distance]) => [...linkTo(other), ` ${distance.toFixed(2)}`])),
+      make("p", { className: "fine", textContent: "Distance: 0 the same words, 1 none in common." }))];
+  };
+  const documents = (key) => {
+    const row = data.rows[key];
+    if (!row.d || !row.d.length) return [];
+    return [part("Documents that have most of it", list(row.d.map(([id, share, response, words]) => [
+      make("span", { className: "id", textContent: id, dir: "auto" }), ` ${percent(share)}`, ...(response ? [" · ", make("bdi", { textContent: response })] : []),
+      ": ", make("span", { textContent: words, dir: "auto" }),
+    ])))];
+  };
+
+  // Rows of topics that open.
+  const body = (key) => document.getElementById(`t${key}`);
+  const bodies = $$("table.topics > tbody");
+  const keyOf = (tbody) => tbody.id.slice(1);
+  const fill = (tbody) => {
+    const key = keyOf(tbody), cell = $(".detail td", tbody);
+    cell.replaceChildren(make("div", { className: "opened" }, make("div", {}, wordBars(key)), make("div", {}, ...documents(key)), make("div", {}, ...sides(key), ...near(key))));
+  };
+  const open = (key, way) => {
+    const tbody = body(key);
+    if (!tbody) return;
+    const button = $(".open", tbody), there = tbody.rows[1];
+    const wanted = way ?? !there;
+    button.setAttribute("aria-expanded", wanted);
+    if (!wanted) { there?.remove(); return; }
+    if (there) return;
+    const cell = make("td", { colSpan: tbody.rows[0].cells.length });
+    tbody.append(make("tr", { className: "detail" }, cell));
+    fill(tbody);
+  };
+  for (const tbody of bodies) {
+    const key = keyOf(tbody), bold = $("th b", tbody);
+    const button = make("button", { type: "button", className: "open", textContent: bold.textContent });
+    button.setAttribute("aria-expanded", "false");
+    button.setAttribute("aria-label", `Topic ${bold.textContent}: words, documents, neighbours`);
+    bold.replaceWith(button);
+    button.addEventListener("click", () => open(key));
+    named($(".tn.own", tbody));
   }
+
+  // All rows, or the first of them; what is asked for is always shown.
+  let all = bodies.length <= SHOWN + 5;
+  const moreRows = $(".more-rows");
+  const cut = () => {
+    const order = $$("table.topics > tbody");
+    const filtering = Boolean($(".tools[data-for=topics] input[type=search]")?.value.trim());
+    order.forEach((tbody, i) => {
+      const later = !all && !filtering && i >= SHOWN && !tbody.classList.contains("asked");
+      tbody.classList.toggle("later", later);
+      tbody.hidden = later || tbody.classList.contains("filtered");
+    });
+    moreRows.hidden = all || filtering;
+  };
+  const button = make("button", { type: "button", textContent: `Show all ${bodies.length} topics` });
+  button.addEventListener("click", () => { all = true; cut(); });
+  moreRows.append(button);
+
+  // Links to places on the page work in a notebook's frame too, and open what is folded.
+  const go = (id) => {
+    const target = document.getElementById(id);
+    if (!target) return;
+    for (let up = target; up; up = up.parentElement) if (up.tagName === "DETAILS") up.open = true;
+    if (target.matches("section")) { const fold = $("details", target); if (fold) fold.open = true; }
+    if (target.matches("table.topics > tbody")) {
+      for (const other of bodies) other.classList.toggle("at", other === target);
+      target.classList.add("asked");
+      target.classList.remove("filtered");
+      cut();
+      open(keyOf(target), true);
+      $(".open", target).focus({ preventScroll: true });
+    }
+    target.scrollIntoView();
+  };
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("a[href^='#']");
+    if (!link || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    const item = link.closest(".listed li");
+    if (item && !item.classList.contains("at")) { choose(item.dataset.t); return; }
+    go(link.getAttribute("href").slice(1));
+  });
 
   // Sorting: rows by what a cell says of itself in data-v, or by its text; what is unknown comes last.
   const valueOf = (row, column, kind) => {
@@ -71,124 +202,177 @@
     return text === "" || Number.isNaN(Number(text)) ? null : Number(text);
   };
   const sort = (table, column, kind, up) => {
-    const body = table.tBodies[0];
-    const rows = [...body.rows].map((row) => [valueOf(row, column, kind), row]);
+    const several = table.matches(".topics");
+    const units = several ? $$(":scope > tbody", table) : [...table.tBodies[0].rows];
+    const rows = units.map((unit) => [valueOf(several ? unit.rows[0] : unit, column, kind), unit]);
     rows.sort(([a], [b]) => {
       if (a === null || b === null) return (a === null) - (b === null);
       return (a < b ? -1 : a > b ? 1 : 0) * (up ? 1 : -1);
     });
-    body.append(...rows.map(([, row]) => row));
+    (several ? table : table.tBodies[0]).append(...rows.map(([, unit]) => unit));
     [...table.tHead.rows[0].cells].forEach((th, i) => {
       if (i === column) th.setAttribute("aria-sort", up ? "ascending" : "descending");
       else th.removeAttribute("aria-sort");
     });
+    if (several) cut();
   };
   const sortable = (table) => [...table.tHead.rows[0].cells]
     .map((th, column) => ({ th, column, kind: th.dataset.sort, title: th.textContent }))
     .filter(({ kind }) => kind);
-  for (const table of document.querySelectorAll("table[data-sortable]")) {
+  for (const table of $$("table[data-sortable]")) {
     for (const { th, column, kind } of sortable(table)) {
-      const button = make("button", { type: "button" }, ...th.childNodes);
-      th.append(button);
-      button.addEventListener("click", () => {
+      const head = make("button", { type: "button" }, ...th.childNodes);
+      th.append(head);
+      head.addEventListener("click", () => {
         const before = th.getAttribute("aria-sort");
-        sort(table, column, kind, before ? before === "descending" : kind === "text" || th.textContent === "Topic");
+        sort(table, column, kind, before ? before === "descending" : kind === "text" || th.dataset.first === "up");
       });
     }
   }
 
   // Filtering: rows that hold all words asked for, of topics in what is shown of them unopened.
-  const filter = (tables, text, output) => {
-    const wanted = text.toLowerCase().split(/\s+/).filter(Boolean);
-    let seen = 0, all = 0;
-    for (const table of tables) {
-      for (const row of table.tBodies[0].rows) {
-        const parts = table.matches(".topics") ? row.querySelectorAll("th, .words > span:not([hidden]), .speaks") : [row];
-        const content = [...parts].map((part) => part.textContent).join(" ").toLowerCase();
-        row.hidden = !wanted.every((word) => content.includes(word));
-        seen += !row.hidden;
-        all += 1;
-      }
-    }
-    output.textContent = wanted.length ? `${seen} of ${all}` : "";
-  };
-  const filterField = (tables, what) => {
+  const filterField = (units, what, textOf, after) => {
     const output = make("output", {});
     const input = make("input", { type: "search" });
-    input.addEventListener("input", () => filter(tables, input.value, output));
+    input.addEventListener("input", () => {
+      const wanted = input.value.toLowerCase().split(/\s+/).filter(Boolean);
+      let seen = 0;
+      for (const unit of units) {
+        const text = textOf(unit).toLowerCase();
+        const out = !wanted.every((word) => text.includes(word));
+        unit.classList.toggle("filtered", out);
+        unit.hidden = out;
+        seen += !out;
+      }
+      output.textContent = wanted.length ? `${seen} of ${units.length}` : "";
+      after?.();
+    });
     return [make("label", {}, what, input), output];
   };
-  for (const table of document.querySelectorAll("table[data-filterable]:not(.topics)")) {
-    if (table.tBodies[0].rows.length > 12) {
-      table.before(make("div", { className: "tools" }, ...filterField([table], "Filter")));
+  for (const table of $$("table[data-filterable]")) {
+    const rows = [...table.tBodies[0].rows];
+    if (rows.length > 12) {
+      table.closest(".scroll").before(make("div", { className: "tools" }, ...filterField(rows, "Filter", (row) => row.textContent)));
     }
   }
 
   // The tools of the topics.
   const message = make("output", {});
   const say = (text) => { message.textContent = text; };
-  const tools = document.querySelector(".tools[data-for=topics]");
-  if (tools) {
-    const tables = [...document.querySelectorAll("table.topics")];
-    const choice = make("select", {});
-    choice.append(...sortable(tables[0]).flatMap(({ column, title }) => [
-      make("option", { value: `${column} down`, textContent: `${title}, largest first` }),
-      make("option", { value: `${column} up`, textContent: `${title}, smallest first` }),
-    ]));
-    choice.value = `${sortable(tables[0])[1].column} down`;
-    choice.addEventListener("change", () => {
-      const [column, way] = choice.value.split(" ");
-      for (const table of tables) sort(table, Number(column), "number", way === "up");
-    });
-    const ranked = [...document.querySelectorAll("table.topics [data-by]")];
-    const ranking = make("select", {});
-    ranking.append(...[...new Set(ranked.map((span) => span.dataset.by))].map((by) =>
-      make("option", { value: by, textContent: by === "frex" ? "FREX" : by })));
-    ranking.value = (ranked.find((span) => !span.hidden) || { dataset: {} }).dataset.by;
-    ranking.addEventListener("change", () => {
-      for (const span of ranked) span.hidden = span.dataset.by !== ranking.value;
-      tools.querySelector("input[type=search]").dispatchEvent(new Event("input"));
-    });
-    const download = make("button", { type: "button", textContent: "Download names" });
-    download.addEventListener("click", () => {
-      const names = {};
-      for (const t of data.topics) if (nameOf(t)) names[t] = nameOf(t);
-      const text = JSON.stringify({ model: data.model, names }, null, 2) + "\n";
-      const link = make("a", { href: URL.createObjectURL(new Blob([text], { type: "application/json" })), download: "topic_names.json" });
-      link.click();
-      setTimeout(() => URL.revokeObjectURL(link.href), 1000);
-    });
-    const file = make("input", { type: "file", accept: ".json", className: "out" });
-    file.addEventListener("change", async () => {
-      try {
-        const found = JSON.parse(await file.files[0].text());
-        if (!found || typeof found.names !== "object" || !found.names) throw new Error("it holds no names");
-        if (found.model && !Object.hasOwn(data.prefixes, found.model)) throw new Error("its names are for another model");
-        const known = new Set(data.topics);
-        const keyOf = (t) => (found.model ? data.prefixes[found.model] : known.has(t) ? "" : data.unsaid) + t;
-        const pairs = Object.entries(found.names).filter(([t, name]) => known.has(keyOf(t)) && typeof name === "string");
-        for (const [topic, name] of pairs) written[keyOf(topic)] = plain(name);
-        keep();
-        say(`${pairs.length} names loaded`);
-      } catch (error) { say(`The file cannot be taken: ${error.message}`); }
-      file.value = "";
-    });
-    tools.append(
-      ...filterField(tables, "Filter"),
-      make("label", {}, "Words by", ranking),
-      make("label", {}, "Sort", choice),
-      download, make("label", { className: "file" }, "Load names", file), message,
-    );
-    tools.hidden = false;
+  const tools = $(".tools[data-for=topics]");
+  const table = $("table.topics");
+  const rerank = () => {
+    for (const tbody of bodies) {
+      const key = keyOf(tbody);
+      $(".ws", tbody).textContent = wordsOf(key, WORDS).map(({ w }) => data.words[w]).join(" ");
+      if (tbody.rows[1]) fill(tbody);
+    }
+    if (chosen) tell(chosen);
+    $("input[type=search]", tools).dispatchEvent(new Event("input"));
+  };
+  const slider = make("input", { type: "range", min: 0, max: 1, step: 0.05, value: lambda });
+  const value = make("output", { textContent: lambda.toFixed(2) });
+  const ranking = make("select", {}, ...["relevance", "probability", "FREX"].map((by) => make("option", { value: by.toLowerCase(), textContent: by })));
+  const start = table.dataset.by || "relevance";
+  const rank = (by) => {
+    frex = by === "frex";
+    slider.disabled = frex;
+    if (by === "probability") lambda = 1; else if (by === "relevance" && lambda === 1) lambda = 0.6;
+    slider.value = lambda;
+    value.textContent = frex ? "–" : lambda.toFixed(2);
+    ranking.value = by;
+  };
+  ranking.addEventListener("change", () => { rank(ranking.value); rerank(); });
+  slider.addEventListener("input", () => {
+    lambda = Number(slider.value);
+    frex = false;
+    value.textContent = lambda.toFixed(2);
+    ranking.value = lambda === 1 ? "probability" : "relevance";
+    rerank();
+  });
+  const order = make("select", {}, ...sortable(table).flatMap(({ column, title }) => [
+    make("option", { value: `${column} down`, textContent: `${title}, largest first` }),
+    make("option", { value: `${column} up`, textContent: `${title}, smallest first` }),
+  ]));
+  order.value = `${(sortable(table).find(({ title }) => title === "Share") || sortable(table)[0]).column} down`;
+  order.addEventListener("change", () => {
+    const [column, way] = order.value.split(" ");
+    sort(table, Number(column), sortable(table).find((one) => one.column === Number(column)).kind, way === "up");
+  });
+  const download = make("button", { type: "button", textContent: "Download names" });
+  download.addEventListener("click", () => {
+    const names = {};
+    for (const t of data.topics) if (nameOf(t)) names[t] = nameOf(t);
+    const text = JSON.stringify({ model: data.model, names }, null, 2) + "\n";
+    const link = make("a", { href: URL.createObjectURL(new Blob([text], { type: "application/json" })), download: "topic_names.json" });
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  });
+  const file = make("input", { type: "file", accept: ".json", className: "out" });
+  file.addEventListener("change", async () => {
+    try {
+      const found = JSON.parse(await file.files[0].text());
+      if (!found || typeof found.names !== "object" || !found.names) throw new Error("it holds no names");
+      if (found.model && !Object.hasOwn(data.prefixes, found.model)) throw new Error("its names are for another model");
+      const known = new Set(data.topics);
+      const topicOf = (t) => (found.model ? data.prefixes[found.model] : known.has(t) ? "" : data.unsaid) + t;
+      const pairs = Object.entries(found.names).filter(([t, name]) => known.has(topicOf(t)) && typeof name === "string");
+      for (const [topic, name] of pairs) written[topicOf(topic)] = plain(name);
+      keep();
+      say(`${pairs.length} names loaded`);
+    } catch (error) { say(`The file cannot be taken: ${error.message}`); }
+    file.value = "";
+  });
+  const textOf = (tbody) => $$("th .tn, .ws, .doubt, .speaks bdi", tbody.rows[0]).map((one) => one.textContent).join(" ") + ` ${numberOf(keyOf(tbody))}`;
+  tools.append(
+    ...filterField(bodies, "Filter", textOf, cut),
+    make("label", {}, "Words by", ranking), make("label", {}, "λ", slider, value), make("label", {}, "Sort", order),
+    download, make("label", { className: "file" }, "Load names", file), message,
+  );
+  tools.hidden = false;
+
+  // The map: circle, list and words of one topic at a time.
+  let chosen = null;
+  const panel = $(".atlas .chosen");
+  const tell = (key) => {
+    const link = make("p", {}, ...linkTo(key));
+    panel.replaceChildren(link, wordBars(key), ...sides(key), ...near(key));
+  };
+  const choose = (key) => {
+    chosen = key;
+    const alike = new Set((data.rows[key].n || []).map(([other]) => other));
+    for (const one of $$(".map g, .listed li")) {
+      one.classList.toggle("at", one.dataset.t === key);
+      one.classList.toggle("near", alike.has(one.dataset.t));
+    }
+    tell(key);
+  };
+  if (panel) {
+    for (const one of $$(".map g")) {
+      for (const event of ["click", "mouseenter"]) one.addEventListener(event, () => {
+        choose(one.dataset.t);
+        const item = $(".listed li.at"), listed = item.parentElement;  // the page itself stays where it is
+        listed.scrollTop = item.offsetTop - listed.clientHeight / 2;
+      });
+    }
+    for (const item of $$(".listed li")) item.addEventListener("focusin", () => choose(item.dataset.t));
+    choose($(".listed li").dataset.t);
   }
 
-  // On paper documents are open; of topics those that the reader has opened.
-  let opened = [];
-  addEventListener("beforeprint", () => {
-    opened = [...document.querySelectorAll("details.document:not([open])")];
-    for (const one of opened) one.open = true;
-  });
-  addEventListener("afterprint", () => { for (const one of opened) one.open = false; });
+  // A phone begins with the topics; other sections are a touch away.
+  if (innerWidth <= NARROW) for (const fold of $$(".section:not(#topics *)")) fold.open = false;
 
+  // On paper all but the technical part is open; of topics those that the reader has opened.
+  let unfolded = [];
+  addEventListener("beforeprint", () => {
+    unfolded = $$("details.document:not([open]), details.section:not([open])").filter((one) => !one.closest("#run"));
+    for (const one of unfolded) one.open = true;
+    for (const tbody of $$("tbody.later")) tbody.hidden = false;
+  });
+  addEventListener("afterprint", () => { for (const one of unfolded) one.open = false; cut(); });
+
+  rank(start);
+  cut();
   show();
+  if (location.hash) go(location.hash.slice(1));
 })();

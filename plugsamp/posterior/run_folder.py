@@ -1,4 +1,4 @@
-"""What a run folder says of its run, read as plain data."""
+"""Read the files of a run folder: metrics, configuration, trace, predictions, topics."""
 
 from __future__ import annotations
 
@@ -10,52 +10,17 @@ from pathlib import Path
 import numpy as np
 
 from plugsamp.errors import InputError
+from plugsamp.files.tables import Table
 from plugsamp.files.whole import json_text
+from plugsamp.posterior.trace import OWNERS, Trace
+from plugsamp.prediction.evaluation import Evaluation
+from plugsamp.prediction.results import Prediction
 from plugsamp.sweeps import status
-
-#: Columns of trace.csv that name a chain.
-CHAINS = ("chain", "task")
-
-
-@dataclass(frozen=True)
-class Trace:
-    """trace.csv by chain.
-
-    Attributes
-    ----------
-    chains : dict of str to dict of str to float arrays (sweeps,)
-        Columns by name of each chain; one chain alone is called "".
-    same_posterior : bool
-        Whether chains sample the same posterior (and so may be compared), not models of their own.
-    """
-
-    chains: dict[str, dict[str, np.ndarray]]
-    same_posterior: bool = False
-
-    @property
-    def columns(self) -> list[str]:
-        return list(next(iter(self.chains.values()))) if self.chains else []
-
-
-@dataclass(frozen=True)
-class Table:
-    """A CSV file: columns, and rows of text."""
-
-    columns: list[str]
-    rows: list[list[str]]
-
-    def column(self, name: str) -> list[str]:
-        place = self.columns.index(name)
-        return [row[place] for row in self.rows]
-
-    def numbers(self, name: str) -> np.ndarray:
-        """Float64 (rows,), NaN where nothing is written."""
-        return np.array([float(v) if v != "" else np.nan for v in self.column(name)], dtype=float)
 
 
 @dataclass(frozen=True)
 class Run:
-    """A run folder's files, as far as they are there.
+    """The files of a run folder that are there.
 
     Attributes
     ----------
@@ -64,9 +29,10 @@ class Run:
     config : dict
     config_text : str
     overrides : list of str
-        What was written on the command line.
+        The options of the command line.
     trace : Trace
     predictions, topics : Table or None
+        With cells as text.
     """
 
     name: str
@@ -74,12 +40,12 @@ class Run:
     config: dict = field(default_factory=dict)
     config_text: str = ""
     overrides: list[str] = field(default_factory=list)
-    trace: Trace = field(default_factory=lambda: Trace({}))
+    trace: Trace = field(default_factory=Trace)
     predictions: Table | None = None
     topics: Table | None = None
 
     def sweeps_kept(self, folder: Path) -> tuple[list[list[int]], int, float]:
-        """By chain the sweeps whose draws are kept; the burn-in; the seconds of all chains.
+        """Return by chain the sweeps whose draws are kept; the burn-in; the seconds of all chains.
 
         Raises
         ------
@@ -96,7 +62,7 @@ class Run:
 
 
 def read(folder: Path, metrics=None) -> Run:
-    """The run in a folder; its metrics are given where it is just ending, and otherwise read.
+    """Read the run in a folder; `metrics` are given where the run is just ending.
 
     Raises
     ------
@@ -118,7 +84,7 @@ def read(folder: Path, metrics=None) -> Run:
 
 
 def _overrides(folder: Path) -> list[str]:
-    """What the run was given: what Hydra has beside it is of the last call, which may have been refused."""
+    """The options of the run; Hydra's file is that of the last call, which may have been refused."""
     found = status.read(folder / status.STATUS).get("overrides")
     if not isinstance(found, list):  # a run of an older plugsamp
         _, found = _yaml(folder / ".hydra" / "overrides.yaml", list)
@@ -172,27 +138,84 @@ def _table(path: Path) -> Table | None:
             raise InputError(
                 f"{len(row)} cells, the first line has {len(columns)}", file=path, line=number + 2
             )
-    return Table(columns, rows)
+    return Table.from_rows(columns, rows)
+
+
+def numbers(cells) -> np.ndarray:
+    """Return cells of a file as numbers, float64 (rows,), NaN where nothing is written."""
+    return np.array([float(v) if v != "" else np.nan for v in cells], dtype=float)
 
 
 def _trace(path: Path) -> Trace:
     table = _table(path)
-    if table is not None and "sweep" not in table.columns:
+    if table is not None and "sweep" not in table:
         raise InputError("this is no trace of a run: it has no column 'sweep'", file=path)
-    if table is None or not table.rows:
-        return Trace({})
-    by = next((name for name in CHAINS if name in table.columns), None)
-    owners = table.column(by) if by else [""] * len(table.rows)
+    if table is None or not len(table):
+        return Trace()
+    owner = next((name for name in OWNERS if name in table), "")
     try:
-        values = {name: table.numbers(name) for name in table.columns if name not in CHAINS}
+        values = {name: numbers(cells) for name, cells in table.items() if name not in OWNERS}
     except ValueError as error:
         raise InputError(f"a number cannot be read ({error})", file=path) from None
-    owners = np.array(owners, dtype=object)
-    chains = {
-        owner: {name: column[owners == owner] for name, column in values.items()}
-        for owner in dict.fromkeys(owners.tolist())
-    }
-    return Trace(chains, by == "chain")
+    rows = Trace.of(values)
+    return Trace(row | {owner: of} for row, of in zip(rows, table[owner], strict=True)) if owner else rows
+
+
+def evaluation(run: Run, posterior) -> Evaluation | None:
+    """Return the evaluation that predictions.csv holds; None without the file, or without responses."""
+    table, coding = run.predictions, posterior.coding
+    if table is None or coding.task == "none":
+        return None
+    several = coding.task in ("multilabel", "real", "count")
+    n, names = len(table), coding.output_names
+
+    def block(what: str, columns, convert=numbers):
+        found = [f"{what}_{name}" if columns else what for name in columns or [""]]
+        if any(name not in table for name in found):
+            return None
+        return np.stack([convert(table[name]) for name in found], axis=1)
+
+    ends = names if several and len(names) > 1 else []
+    try:
+        if several:
+            truth, labels = block("true", ends), block("predicted", ends)
+        else:
+            truth, labels = (block(what, [], _texts) for what in ("true", "predicted"))
+            truth, labels = (None if one is None else one[:, 0] for one in (truth, labels))
+        bounds = [block(what, ends) for what in ("lower", "upper")]
+        f, probabilities = block("score", names), block("probability", list(map(str, coding.classes)))
+        n_known, n_unknown = (
+            numbers(table[name]).astype(int) if name in table else np.full(n, absent)
+            for name, absent in (("n_known", 1), ("n_unknown", 0))
+        )  # files of older versions lack them
+    except ValueError as error:
+        raise InputError(f"predictions.csv: a number cannot be read ({error})") from None
+    if labels is None or f is None:
+        return None
+    none = np.empty((n, 0))
+    prediction = Written(
+        none, none, f, labels, probabilities, posterior.calibrated, n_known, n_unknown, tuple(table["id"]),
+        coding, ends=None if bounds[0] is None else np.stack(bounds, axis=-1),
+    )  # fmt: skip
+    measures = dict(run.metrics.get("test") or {})
+    main = run.metrics.get("main_name", "").removeprefix("test_")
+    return Evaluation(prediction, truth, measures, main if measures.get(main) is not None else None)
+
+
+def _texts(cells) -> np.ndarray:
+    return np.array([None if cell == "" else cell for cell in cells], dtype=object)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Written(Prediction):
+    """A prediction as predictions.csv has it: without topics, with intervals of one level."""
+
+    ends: np.ndarray | None = None
+
+    def interval(self, level: float = 0.9) -> np.ndarray:
+        if self.ends is None:
+            return super().interval(level)
+        return self.ends
 
 
 def trained_on(run: Run, corpus) -> bool:

@@ -1,0 +1,276 @@
+"""The head of the page in words: how good, how settled, how far to trust the probabilities."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from plugsamp.losses.coding import is_missing
+from plugsamp.report.texts import number, percent
+
+#: What R-hat says: settled below the first, nearly settled below the second.
+SETTLED, NEARLY = 1.01, 1.05
+
+#: Resamples of a standard error; entries times outputs up to which the linear model is fitted.
+RESAMPLES, CHEAP = 200, 1e8
+
+#: How measures are called.
+MEASURES = {
+    "accuracy": "accuracy",
+    "f1_micro": "F1 (micro)",
+    "f1_macro": "F1 (macro)",
+    "log_loss": "log loss",
+    "r2": "R²",
+    "rmse": "root mean squared error",
+    "mae": "mean absolute error",
+    "coverage_90": "inside 90 % intervals",
+    "log_density": "log density of a value",
+    "log_likelihood": "log likelihood of a word",
+    "perplexity": "perplexity",
+}
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of the verdict: what it is about, the answer, what it rests on."""
+
+    title: str
+    answer: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A score beside others of the same measure."""
+
+    name: str
+    value: float
+    error: float | None = None
+
+
+def sums(found) -> tuple[np.ndarray, callable] | None:
+    """Return what each document adds (D, m) to the main measure, and the measure of sums (..., m)."""
+    coding, truth, labels = found.prediction.coding, np.asarray(found.truth), found.prediction.labels
+    n = len(found.prediction.ids)
+    missing = is_missing(truth).reshape(n, -1)
+    if found.main_name == "accuracy":
+        there = ~missing[:, 0]
+        pairs = zip(truth.reshape(n)[there].tolist(), np.asarray(labels)[there].tolist(), strict=True)
+        right = np.array([str(t) == str(p) for t, p in pairs], dtype=float)
+        return np.column_stack([right, np.ones_like(right)]), lambda s: s[..., 0] / s[..., 1]
+    if found.main_name not in ("f1_micro", "r2"):
+        return None
+    true = np.where(missing, 0, truth.reshape(n, -1)).astype(float)
+    predicted = np.where(missing, 0, np.asarray(labels, dtype=float).reshape(n, -1))
+    if coding.task == "multilabel":
+        parts = [(true * predicted).sum(axis=1), true.sum(axis=1) + predicted.sum(axis=1)]
+        return np.column_stack(parts), lambda s: 2 * s[..., 0] / np.maximum(s[..., 1], 1e-300)
+    if true.shape[1] > 1:
+        return None
+    there = (~missing).astype(float)
+    true = true - true.sum() / max(there.sum(), 1.0) * there
+    predicted = (
+        np.where(missing, 0, np.asarray(found.truth, dtype=object).reshape(n, -1)).astype(float) - predicted
+    )
+    parts = np.hstack([predicted**2, true**2, true, there])
+    return (
+        parts,
+        lambda s: 1 - s[..., 0] / np.maximum(s[..., 1] - s[..., 2] ** 2 / np.maximum(s[..., 3], 1), 1e-300),
+    )
+
+
+def standard_error(found) -> float | None:
+    """Return the standard error of the main measure over documents, by the bootstrap; None where unknown."""
+    told = sums(found)
+    if told is None or len(told[0]) < 2:
+        return None
+    parts, measure = told
+    n = len(parts)
+    draws = np.random.default_rng(0).multinomial(n, np.full(n, 1 / n), size=RESAMPLES)
+    return float(np.std(measure(draws @ parts), ddof=1))
+
+
+def baselines(posterior, train, test, found) -> list[Bar]:
+    """Return the scores of simple rules on the same documents: the most frequent class, a linear model."""
+    coding = posterior.coding
+    if found.truth is None or coding.task in ("none", "count") or found.main is None:
+        return []
+    bars = []
+    if coding.task in ("binary", "multiclass"):
+        truth = _texts(found.truth)
+        labels = truth if train is None or train.responses is None else _texts(train.responses)
+        values, times = np.unique([v for v in labels if v is not None], return_counts=True)
+        known = [v for v in truth if v is not None]
+        if len(values) and known:
+            most = values[np.argmax(times)]
+            bars.append(Bar("always the most frequent class", sum(v == most for v in known) / len(known)))
+    if test is not None and train is not None and train.responses is not None:
+        score = _linear(posterior, train, test, found)
+        if score is not None:
+            bars.append(Bar("linear model on tf-idf of the words", score))
+    return bars
+
+
+def _texts(values) -> list:
+    values = np.asarray(values).reshape(-1)
+    return [None if m else str(v) for v, m in zip(values.tolist(), is_missing(values), strict=True)]
+
+
+def _linear(posterior, train, test, found) -> float | None:
+    """The score of a linear model on tf-idf words, without tuning; None where it is not cheap.
+
+    A linear support vector machine for each class or label, a ridge regression for a real response.
+    """
+    from sklearn.feature_extraction.text import TfidfTransformer
+    from sklearn.linear_model import Ridge
+    from sklearn.svm import LinearSVC
+
+    coding = posterior.coding
+    responses = np.asarray(train.responses)
+    columns = responses.reshape(len(responses), -1)
+    rows = np.flatnonzero(~is_missing(columns).any(axis=1))
+    counts = train.counts()[rows]
+    if len(rows) < 2 or counts.nnz * max(coding.n_outputs, len(coding.classes)) > CHEAP:
+        return None
+    idf = TfidfTransformer(sublinear_tf=True).fit(counts)
+    X, new = idf.transform(counts), idf.transform(test.counts())
+    svm = LinearSVC(C=0.5, random_state=0, max_iter=200)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of a fit that has not quite converged
+        if coding.task in ("binary", "multiclass"):
+            texts = np.array(_texts(responses), dtype=object)[rows].astype(str)
+            if len(np.unique(texts)) < 2:
+                return None
+            labels = svm.fit(X, texts).predict(new)
+            pairs = zip(_texts(found.truth), labels.tolist(), strict=True)
+            return float(np.mean([t == label for t, label in pairs if t is not None]))
+        y = columns[rows].astype(float)
+        labels = np.tile(y[0], (new.shape[0], 1))
+        for c, known in enumerate(y.T):
+            if np.ptp(known) > 0:
+                model = svm if coding.task == "multilabel" else Ridge(solver="lsqr", tol=1e-3)
+                labels[:, c] = model.fit(X, known).predict(new)
+    told = sums(replace(found, prediction=replace(found.prediction, labels=labels)))
+    return None if told is None else float(told[1](told[0].sum(axis=0)))
+
+
+def how_good(found, bars: list[Bar], held_out: bool) -> Line | None:
+    """Return the score in words; None where there is none."""
+    if found is None or found.main is None:
+        return None
+    name = MEASURES.get(found.main_name, found.main_name)
+    if found.main_name == "log_likelihood":
+        n = number(found.measures.get("n_scored"))
+        reason = f"On {n} words of held-out documents. Lower is better."
+        return Line("How good?", f"perplexity {number(found.measures['perplexity'])}", reason)
+    n = int((~is_missing(np.asarray(found.truth)).reshape(len(found.prediction.ids), -1).all(axis=1)).sum())
+    what = f"{'held-out' if held_out else 'training'} documents"
+    value, error = found.main, bars[0].error if bars else None
+    shown = _score(found.main_name, value) + (
+        "" if error is None else f" ± {_score(found.main_name, error, 2)}"
+    )
+    reason = f"On {number(n)} {what}{'' if error is None else ' (± one standard error)'}."
+    for bar in bars[1:]:
+        reason += f" {bar.name.capitalize()}: {_score(found.main_name, bar.value)}."
+    if found.main_name == "r2":
+        reason += " 0 is always the mean, 1 is exact."
+    if not held_out:
+        reason += " No documents were kept out: this flatters the model."
+    return Line("How good?", f"{name} {shown}", reason)
+
+
+def _score(name: str, value: float, digits: int = 3) -> str:
+    return percent(value) if name in ("accuracy", "f1_micro") else number(value, digits)
+
+
+def how_settled(table, error: str, n_chains: int) -> Line:
+    """Return what R-hat says, in words.
+
+    Parameters
+    ----------
+    table : Table or None
+        `Posterior.convergence`.
+    error : str
+        Why there is none.
+    n_chains : int
+        Of one posterior.
+    """
+    title = "Has it converged?"
+    if table is None:
+        return Line(title, "not known", f"{error[:1].upper()}{error[1:]}." if error else "There is no trace.")
+    known = [(row["r_hat"], row["quantity"], row["ess"]) for row in table if _finite(row["r_hat"])]
+    if not known:
+        return Line(title, "not known", "Nothing varies within the chains, so there is nothing to compare.")
+    worst, what, _ = max(known)
+    least = min(ess for *_, ess in known)
+    numbers = f"largest R-hat {number(worst)} ({what}), at least {number(least, 2)} effective draws"
+    said = "settled" if worst < SETTLED else "nearly settled" if worst < NEARLY else "not settled yet"
+    if n_chains > 1:
+        advice = "" if worst < NEARLY else " Run more sweeps before you rely on anything here."
+        agree = "agree" if worst < NEARLY else "do not agree"
+        return Line(title, said, f"The {n_chains} chains {agree}: {numbers}.{advice}")
+    if worst >= NEARLY:
+        return Line(title, said, f"The chain still moves, its halves differ: {numbers}. Run more sweeps.")
+    reason = f"Its halves agree ({numbers}), but one chain cannot show that others would find the same."
+    return Line(title, "one chain: not known", f"{reason} chains=4 would tell.")
+
+
+def _finite(value) -> bool:
+    return value is not None and value == value
+
+
+def how_sure(posterior, found, rows) -> Line | None:
+    """Return how far probabilities or intervals can be trusted; None of a model without responses.
+
+    Parameters
+    ----------
+    posterior : Posterior
+    found : Evaluation or None
+    rows : list
+        `plugsamp.report.outcome.reliability`.
+    """
+    coding, calibrated = posterior.coding, posterior.calibrated
+    if coding.task == "none":
+        return None
+    if coding.task in ("real", "count"):
+        title = "May I believe its intervals?"
+        if calibrated is None:
+            return Line(
+                title, "there are none", "The loss is no likelihood, or the weights are one estimate."
+            )
+        held = None if found is None else found.measures.get("coverage_90")
+        if held is None:
+            return Line(title, "not known", "There are no documents to count how many fall inside.")
+        near = "yes" if 0.85 <= held <= 0.95 else "with care" if held >= 0.75 else "no"
+        return Line(title, near, f"{percent(held, 0)} of the values lie inside their 90 % intervals.")
+    title = "May I believe its probabilities?"
+    if not rows:
+        reason = (
+            "The loss orders classes by scores and has no probabilities."
+            if calibrated is None
+            else "There are no documents to compare them with."
+        )
+        return Line(title, "there are none" if calibrated is None else "not known", reason)
+    if coding.task == "multilabel":  # the others are nearly all of no probability, and absent
+        rows = [row for row in rows if row[0] >= 0.5] or rows
+    n = sum(row[2] for row in rows)
+    said, right = (sum(row[2] * row[i] for row in rows) / n for i in (3, 4))
+    gap = sum(row[2] * abs(row[3] - row[4]) for row in rows) / n
+    near = "yes" if gap < 0.03 else "roughly" if gap < 0.08 else "no"
+    if coding.task == "multilabel":
+        which = "Labels of 50 % or more" if rows[0][0] else "Labels"
+        reason = f"{which} have a mean probability of {percent(said, 0)}; {percent(right, 0)} are there."
+    else:
+        reason = (
+            f"On average it is {percent(said, 0)} sure of its prediction, and right in {percent(right, 0)}."
+        )
+        high = [row for row in rows if row[0] >= 0.9]
+        if high:
+            m = sum(row[2] for row in high)
+            true = percent(sum(row[2] * row[4] for row in high) / m, 0)
+            reason += f" Where it is 90 % sure or more, {true} of {number(m)} are right."
+    if not calibrated:
+        reason += " They are scores that were normalised, not those of one likelihood."
+    return Line(title, near, reason)
