@@ -10,15 +10,18 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import re
 
+import hydra
 from hydra.core.config_search_path import ConfigSearchPath
 from hydra.core.config_store import ConfigStore
+from hydra.core.global_hydra import GlobalHydra
 from hydra.core.object_type import ObjectType
 from hydra.core.plugins import Plugins
 from hydra.errors import ConfigCompositionException
 from hydra.plugins.config_source import ConfigResult, ConfigSource
 from hydra.plugins.search_path_plugin import SearchPathPlugin
-from omegaconf import OmegaConf
+from omegaconf import DictConfig, OmegaConf
 
 from plugsamp import registry
 from plugsamp.options import plain_default
@@ -123,6 +126,18 @@ def registered():
     finally:
         for folder, name in moved:
             folder[f"{name}.yaml"] = folder.pop(f"{PLUGIN}{name}.yaml")
+
+
+def compose(arguments: list[str], config_name: str = "config", hydra_too: bool = False) -> DictConfig:
+    """The configuration that `arguments` make, without running anything; Hydra's too where asked for."""
+    options = {} if hydra_version() >= (1, 4) else {"version_base": "1.3"}
+    GlobalHydra.instance().clear()
+    with registered(), hydra.initialize_config_module("plugsamp.conf", **options):
+        return hydra.compose(config_name, overrides=list(arguments), return_hydra_config=hydra_too)
+
+
+def hydra_version() -> tuple[int, ...]:
+    return tuple(int(n) for n in re.findall(r"\d+", hydra.__version__)[:2])
 
 
 def node_of(group: str, name: str) -> dict:

@@ -133,21 +133,6 @@ def shown(value) -> str:
     return str(value)
 
 
-def in_quotes(value):
-    """A value that YAML has read as no text, or a list with some, as texts; None of what is none of these.
-
-    Of NaN, null and booleans the letters are not known any more: the most usual ones are taken.
-    """
-    if isinstance(value, list | tuple):
-        texts = [v if isinstance(v, str) else in_quotes(v) for v in value]
-        return None if None in texts else texts
-    if value is None or isinstance(value, bool):
-        return shown(value)
-    if isinstance(value, float):
-        return "NaN" if math.isnan(value) else str(value)
-    return str(value) if isinstance(value, int) else None
-
-
 def describe(annotation) -> str:
     """An annotation in words."""
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
@@ -205,6 +190,14 @@ def check(value, annotation):
     return value  # a class of the plugin's own: its constructor judges
 
 
+def takes(value, annotation, exactly: bool = False) -> bool:
+    """Whether `check` takes the value, with `exactly` as it is."""
+    try:
+        return check(value, annotation) == value or not exactly
+    except TypeError:
+        return False
+
+
 def _is_enum(annotation) -> bool:
     return isinstance(annotation, type) and issubclass(annotation, Enum)
 
@@ -245,11 +238,7 @@ def _check_union(value, arguments):
 
 def is_list_of(annotation, value) -> bool:
     """Whether a list of this one value would do."""
-    try:
-        check([value], annotation)
-    except TypeError:
-        return False
-    return not isinstance(value, list | tuple)
+    return not isinstance(value, list | tuple) and takes([value], annotation)
 
 
 def _is_sequence(kind) -> bool:

@@ -12,7 +12,6 @@ import dataclasses
 import difflib
 import inspect
 import io
-import json
 import logging
 import os
 import sys
@@ -24,7 +23,7 @@ from functools import cache, lru_cache
 from importlib.metadata import EntryPoint, entry_points
 
 from plugsamp import copies
-from plugsamp.options import Option, check, describe, in_quotes, is_finite, is_list_of, shown
+from plugsamp.options import Option, check, describe, is_finite, is_list_of, shown
 
 #: What each group holds, for messages.
 GROUPS = {
@@ -337,13 +336,6 @@ def checked(label: str, valid: Mapping[str, Option], given: Mapping) -> dict:
         except TypeError:
             wanted = describe(valid[name].type)
             listed = f"; write {name}=[{value}]" if is_list_of(valid[name].type, value) else ""
-            values = list(value) if isinstance(value, list | tuple) else [value]
-            quoted = None if values == [None] else in_quotes(values)
-            if quoted not in (None, values) and _takes(quoted, valid[name].type):
-                listed = f"; write {name}={json.dumps(quoted, ensure_ascii=False, separators=(',', ':'))}"
-                listed += ", letters as in your files"
-            elif quoted not in (None, values) and _takes(quoted[0], valid[name].type):
-                listed = f'; write {name}="{quoted[0]}", letters as in your files'
             raise RegistryError(f"{label}: option {name!r} must be {wanted}, not {value!r}{listed}") from None
         # A model is saved as JSON, which has finite numbers alone; who has others for defaults means them.
         if not is_finite(value) and is_finite(valid[name].default):
@@ -352,15 +344,6 @@ def checked(label: str, valid: Mapping[str, Option], given: Mapping) -> dict:
     if missing:
         raise RegistryError(f"{label} needs the option{'s' * (len(missing) > 1)} {_listed(missing)}")
     return result
-
-
-def _takes(value, annotation) -> bool:
-    """Whether `check` takes the value."""
-    try:
-        check(value, annotation)
-    except TypeError:
-        return False
-    return True
 
 
 def suggestion(name: str, available) -> str:

@@ -11,8 +11,8 @@ from omegaconf import OmegaConf
 
 from plugsamp import hydra_source, registry
 from plugsamp.commands.fit import Settings
-from plugsamp.commands.hydra_app import compose
 from plugsamp.fitting.fit import fit
+from plugsamp.hydra_source import compose
 from plugsamp.model import Model
 from plugsamp.prediction import inference
 

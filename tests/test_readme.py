@@ -13,8 +13,8 @@ import pytest
 from plugsamp import hydra_source, registry
 from plugsamp.commands.fit import Settings
 from plugsamp.commands.guide import slug
-from plugsamp.commands.hydra_app import compose
 from plugsamp.commands.settings import settings_of
+from plugsamp.hydra_source import compose
 from plugsamp.model import Model
 
 ROOT = Path(__file__).resolve().parents[1]

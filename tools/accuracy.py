@@ -17,8 +17,8 @@ import plugsamp as ps
 from plugsamp import hydra_source
 from plugsamp.commands import run_fit
 from plugsamp.commands.fit import Settings
-from plugsamp.commands.hydra_app import compose
 from plugsamp.fitting.draws import Draws
+from plugsamp.hydra_source import compose
 
 
 def accuracy(predictor, corpus) -> float:

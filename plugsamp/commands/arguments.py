@@ -10,7 +10,8 @@ import yaml
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
 
-from plugsamp.options import shown
+from plugsamp import registry
+from plugsamp.options import shown, takes
 
 _NAMED = re.compile(r"([+~]{0,2}[A-Za-z_][\w.@/]*)=(.*)", re.DOTALL)
 
@@ -68,11 +69,52 @@ def _quoted(text: str) -> str:
 
 
 def _read(argument: str) -> tuple:
-    """The value that Hydra reads, or nothing where it cannot."""
+    """The one value that Hydra reads, or nothing where it cannot, or reads several."""
     try:
-        return (OverridesParser.create().parse_override(argument).value(),)
+        override = OverridesParser.create().parse_override(argument)
+        return () if override.is_sweep_override() else (override.value(),)
     except (HydraException, ValueError, TypeError, RecursionError):
         return ()
+
+
+def as_typed(argument: str) -> str:
+    """The argument with quotes where Hydra would read an option's text as something else: 1e5, 1_000, NaN.
+
+    Only of options of readers, of which most are texts, of names of columns, and of `class_weight`, whose
+    keys are classes. Numbers, null and what is read as text stay as they are.
+    """
+    found = _NAMED.fullmatch(argument)
+    name = found[1].lstrip("+") if found else ""
+    read = _read(argument) if name.startswith(("corpus.", "covariates.", "class_weight")) else ()
+    if not read or read[0] is None or isinstance(read[0], str):
+        return argument
+    value, typed_value = read[0], found[2]
+    if isinstance(value, Mapping):
+        keys = None if name != "class_weight" else _mapped(typed_value)
+        same = keys is None or set(keys) == {key if isinstance(key, str) else str(key) for key in value}
+        return argument if same else f"{found[1]}={_quoted(_keyed(typed_value))}"
+    values = value if isinstance(value, list) else [value]
+    parts = typed_value.strip()
+    parts = [part.strip() for part in parts[1:-1].split(",")] if isinstance(value, list) else [parts]
+    if len(parts) != len(values) or all(
+        isinstance(one, str) or (type(one) is int and str(one) == part)
+        for one, part in zip(values, parts, strict=True)
+    ):
+        return argument
+    texts = [one if isinstance(one, str) else part for one, part in zip(values, parts, strict=True)]
+    text = texts if isinstance(value, list) else texts[0]
+    return f"{found[1]}={_written(text)}" if _is_text(name, value, text) else argument
+
+
+def _is_text(name: str, value, texts) -> bool:
+    """Whether an option takes these texts, and not the value as another."""
+    group, _, option_name = name.partition(".")
+    if group == "corpus":
+        options = [registry.options("readers", one) for one in registry.names("readers")]
+        types = [found[option_name].type for found in options if option_name in found]
+    else:
+        types = [list[str]] if name in ("covariates.numeric", "covariates.categorical") else []
+    return any(takes(texts, one) and not takes(value, one, exactly=True) for one in types)
 
 
 def _spaced(mapping: str) -> str:

@@ -8,7 +8,7 @@ import textwrap
 from importlib.resources import files
 
 from plugsamp import hydra_source, options, registry
-from plugsamp.commands.hydra_app import compose
+from plugsamp.hydra_source import compose
 from plugsamp.options import shown
 
 FLAGS = [

@@ -17,7 +17,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from plugsamp import hydra_source
-from plugsamp.commands.arguments import typed
+from plugsamp.commands.arguments import option, typed
 from plugsamp.errors import InputError, place
 
 #: The configuration of the running command, as plain values.
@@ -125,4 +125,4 @@ def corpus_of(given: str) -> str | None:
         reader = _READERS.get(suffix, "FORMAT")
     else:
         return None
-    return f"corpus={reader} {typed('corpus.path', str(path))}"
+    return f"corpus={reader} {option('corpus.path', str(path))}"

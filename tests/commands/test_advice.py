@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 import shlex
+import subprocess
 import warnings
 
 import pytest
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
 from plugsamp.cli import main
-from plugsamp.commands.arguments import by_key, option, readable, typed
+from plugsamp.commands.arguments import as_typed, by_key, option, readable, typed
 
 #: An option with a value that can be typed: not NAME or FIELD, which stand for another.
 OPTION = r"""'[a-z][\w.]*=(?:[^']|'"'"')*'|(?<![\w.'"/])[a-z][\w.]*=(?![A-Z]{2,}\b)[^\s,;:()']+"""
@@ -82,10 +83,15 @@ CASES = {
     "a mapping with #": (
         "a.csv", PLAIN.replace("space", "R&D #1"), [*NAMED, "class_weight={R&D #1:2,food:1}"], 1,
     ),
-    "a field that YAML reads as true": ("a.csv", table(ROWS, "text,true"), [*NAMED, "corpus.label=true"], 1),
-    "what YAML reads as a number": (
-        "a.csv", PLAIN + "rocket,NaN\n", [*NAMED, "corpus.missing_labels=true", "corpus.missing_as=[NaN]"], 1,
-    ),
+    "a reference in braces": ("a{b}.csv", PLAIN, ["corpus.path=a{b}.csv"], 1),
+    "a tilde": ("~a.csv", PLAIN, ["corpus.path=~a.csv"], 1),
+    "a file with a tilde alone": ("~a.csv", PLAIN, ["~a.csv"], 1),
+    "a file with a comma alone": ("a,b.csv", PLAIN, ["a,b.csv"], 1),
+    "a file with a quotation mark alone": ('a"b.csv', PLAIN, ['a"b.csv'], 1),
+    "a file with a dash alone": ("-a.csv", PLAIN, ["-a.csv"], 1),
+    "a file with a blank before it alone": (" a.csv", PLAIN, [" a.csv"], 1),
+    "a class called ~": ("a.csv", PLAIN.replace("space", "~"), [*NAMED, "class_weight={~:2}"], 1),
+    "classes called ~": ("a.csv", PLAIN.replace("space", "~"), [*NAMED, "corpus.only=[~,food]"], 1),
     "one value for a list": ("a.csv", PLAIN, ["corpus.path=a.csv", "corpus.missing_as=NA"], 1),
     "no label": ("a.csv", PLAIN + "rocket,\n", ["corpus.path=a.csv"], 2),
     "a missing label by name": ("a.csv", PLAIN + "moon,NA\nmoon,\n", ["corpus.path=a.csv"], 3),
@@ -233,12 +239,56 @@ def test_mappings_as_texts():
             by_key(wrong)
 
 
-@pytest.mark.parametrize("given", ["{TRUE:2}", "{true:2}", '"{TRUE: 2, FALSE: 1}"'])
-def test_classes_that_yaml_reads_as_something_else(given, file):
-    file("a.csv", PLAIN.replace("space", "TRUE").replace("food", "FALSE"))
+#: What Hydra and YAML read as numbers, as nothing or as true, and what is a class here.
+READ_OTHERWISE = ["null", "1_000", "TRUE", "NaN"]
+MORE = ["true", "1e5", "1.0", ".5", "inf", "01", "-1", "0x10", "yes"]
+
+
+@pytest.mark.parametrize(
+    "label", [*READ_OTHERWISE, *(pytest.param(label, marks=pytest.mark.slow) for label in MORE)]
+)
+def test_labels_that_are_read_as_something_else(label, file, capsys):
+    file("a.csv", PLAIN.replace("space", label))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert fit(["corpus.path=a.csv", f"class_weight={given}"]) == 0
+        warnings.filterwarnings("ignore", ".*looks like a missing")
+        assert fit([*NAMED, f"class_weight={{{label}:2}}", f"corpus.only=[{label},food]"]) == 0
+    if label != "null":  # alone it is none
+        file(label, table([*ROWS, ("moon", label)], f"text,{label}"))
+        options = ["corpus.missing_labels=true", f"corpus.missing_as=[{label}]"]
+        capsys.readouterr()
+        assert fit([f"corpus.path={label}", f"corpus.label={label}", *options]) == 0
+        printed = capsys.readouterr()
+        assert "looks like a missing" not in printed.out + printed.err
+
+
+@pytest.mark.parametrize(
+    "argument, typed",
+    [
+        ("corpus.only=[1e5,a]", 'corpus.only=["1e5",a]'),
+        ("+corpus.only=[1_000]", '+corpus.only=["1_000"]'),
+        ("corpus.path=1e5", 'corpus.path="1e5"'),
+        ("class_weight={null:2,b:1}", 'class_weight="{null: 2,b: 1}"'),
+        ("covariates.numeric=[1_0]", 'covariates.numeric=["1_0"]'),
+        *((one, one) for one in ("corpus.only=[2024,a]", "corpus.label=2024", "corpus.only=null")),
+        *((one, one) for one in ("corpus.missing_labels=true", "corpus.test_size=.2", "corpus.min_df=1e-2")),
+        *((one, one) for one in ("class_weight={1:2}", "class_weight=balanced", "class_weight={a:1},{a:2}")),
+        *((one, one) for one in ("n_topics=1_0", "seed=1e5", "corpus.only=[[1e5]", "corpus.only=[a],[1e5]")),
+    ],
+)  # fmt: skip
+def test_options_as_they_were_typed(argument, typed):
+    assert as_typed(argument) == typed
+
+
+@pytest.mark.parametrize("alone", [True, False])
+@pytest.mark.parametrize("name", ["${x}.csv", "a${oc.env:HOME}.csv"])
+def test_a_path_with_a_reference(name, alone, file, at, capsys):
+    file(name, PLAIN)
+    assert fit([name] if alone else [f"corpus.path={name}"]) == 2
+    message = capsys.readouterr().err
+    link = message.partition(" such as with ")[2].partition(", and write ")[0]
+    subprocess.run(link, shell=True, check=True)
+    assert fit(["corpus=csv", *(one for found in advised(message.partition(link)[2]) for one in found)]) == 0
 
 
 @pytest.mark.parametrize(

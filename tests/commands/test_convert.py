@@ -10,8 +10,7 @@ import pytest
 
 from plugsamp import writers
 from plugsamp.cli import main
-from plugsamp.commands.hydra_app import compose
-from plugsamp.hydra_source import object_of
+from plugsamp.hydra_source import compose, object_of
 
 
 @pytest.mark.parametrize("to", writers.FORMATS)

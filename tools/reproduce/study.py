@@ -20,8 +20,8 @@ import plugsamp as ps
 from plugsamp import hydra_source
 from plugsamp.commands import run_fit
 from plugsamp.commands.fit import Settings
-from plugsamp.commands.hydra_app import compose
 from plugsamp.errors import InputError
+from plugsamp.hydra_source import compose
 from plugsamp.prediction.evaluation import evaluate
 from tools.reproduce.claims import Claim, read_rows, table
 
