@@ -70,6 +70,7 @@ class Settings:
     multiclass: str
     chains: int
     class_weight: str | dict | None
+    decide: str | float
     covariates: dict
     second_step: dict
     n_jobs: int

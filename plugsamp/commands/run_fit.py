@@ -38,6 +38,7 @@ from plugsamp.posterior.summary import chosen as largest_topics
 from plugsamp.posterior.summary import outcome, rows_of
 from plugsamp.prediction.inference import MOST_PASSES
 from plugsamp.prediction.models import check_model, save_model
+from plugsamp.prediction.thresholds import check_decide
 from plugsamp.readers.base import Reader, Wanted
 from plugsamp.registry import require
 from plugsamp.regression.weights import check_update
@@ -60,6 +61,7 @@ def check(settings, chosen: Mapping) -> Model:
     if settings.seed is not None:
         whole("seed", settings.seed, most=None)
     check_update(settings.weight_update, settings.weight_passes)
+    check_decide(settings.decide)
     check_scheme(settings.supervised, settings.multiclass, settings.chains)
     if settings.supervised != "two_step" and settings.second_step != SecondStep():
         raise ValueError("options of second_step are for supervised=two_step, which is not chosen")
@@ -124,7 +126,7 @@ def run(settings, chosen: Mapping, model: Model, folder: Path, resumed=None) -> 
     if sweeping.current() is not None and (without := lacking(settings.metric, model.loss, split)):
         raise ValueError(without)
     reference = settings.reference and read_reference(chosen["corpus"], settings.reference, train.vocabulary)
-    posterior = _fit(settings, chosen, model, train, folder, resumed).with_options(**vars(settings.predict))
+    posterior = _fit(settings, chosen, model, split, folder, resumed).with_options(**vars(settings.predict))
     if reference:
         count_on_reference(posterior, reference)
     if settings.save_model:
@@ -180,7 +182,8 @@ def wanted(settings, loss) -> Wanted:
     return Wanted(responses, covariates.numeric, covariates.categorical)
 
 
-def _fit(settings, chosen, model, train, folder: Path, resumed) -> Posterior:
+def _fit(settings, chosen, model, split, folder: Path, resumed) -> Posterior:
+    train, validation = split.train, getattr(split, "validation", None)
     n_tokens = train.n_tokens
     sweep = sweeping.current()
     # Chains of their own report when they are done, and are counted as they are.
@@ -210,6 +213,8 @@ def _fit(settings, chosen, model, train, folder: Path, resumed) -> Posterior:
                 multiclass=settings.multiclass,
                 chains=settings.chains,
                 n_jobs=settings.n_jobs,
+                decide=settings.decide,
+                validation=validation,
                 observers=observers,
                 checkpoint=Checkpoints(folder / CHECKPOINT, **vars(settings.checkpoint)),
                 resume=resumed is not None,

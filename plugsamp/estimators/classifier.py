@@ -67,6 +67,8 @@ class SupervisedTopicClassifier(ClassifierMixin, TopicEstimator):
         Classes share the topics of one model, or each has a model of its own.
     class_weight : dict, "balanced" or None
         How much the responses of a class count.
+    decide : {"auto", "zero", "prevalence", "validated"} or float
+        The score above which a document has a label, where it may have several; see `plugsamp.fit`.
     covariate_columns : list of int or str, optional
         Columns of X that are covariates of the documents, not counts of words.
     counts : {"strict", "ceil"}
@@ -137,6 +139,7 @@ class SupervisedTopicClassifier(ClassifierMixin, TopicEstimator):
         thin=5,
         multiclass="multitask",
         class_weight=None,
+        decide="auto",
         covariate_columns=None,
         counts="strict",
         warm_start=False,
@@ -158,6 +161,7 @@ class SupervisedTopicClassifier(ClassifierMixin, TopicEstimator):
         self.thin = thin
         self.multiclass = multiclass
         self.class_weight = class_weight
+        self.decide = decide
         self.covariate_columns = covariate_columns
         self.counts = counts
         self.warm_start = warm_start
@@ -182,7 +186,7 @@ class SupervisedTopicClassifier(ClassifierMixin, TopicEstimator):
         with self._as_it_was():
             corpus = self._corpus(X, not self._goes_on(), self._responses(y), sample_weight)
             model = self._model(self.loss, weights=self.weights, class_weight=self.class_weight)
-            self._fit(corpus, model, multiclass=self.multiclass)
+            self._fit(corpus, model, multiclass=self.multiclass, decide=self.decide)
         self._show_weights()
         return self
 

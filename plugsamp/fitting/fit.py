@@ -20,6 +20,7 @@ from plugsamp.corpus import Corpus
 from plugsamp.covariates.encoder import Encoder
 from plugsamp.covariates.options import Covariates
 from plugsamp.errors import InputWarning
+from plugsamp.fitting.deciding import decided
 from plugsamp.fitting.draws import STARTING, Draws, in_start
 from plugsamp.fitting.second_step import SecondStep
 from plugsamp.fitting.separate import fit_separately
@@ -30,6 +31,7 @@ from plugsamp.model import Model
 from plugsamp.posterior.parts import Part
 from plugsamp.posterior.posterior import Posterior
 from plugsamp.prediction.ensembles import CHAINS, SCHEMES
+from plugsamp.prediction.thresholds import check_decide
 
 log = logging.getLogger(__name__)
 
@@ -53,6 +55,8 @@ def fit(
     multiclass: str = "multitask",
     chains: int = 1,
     n_jobs: int = 1,
+    decide: str | float = "auto",
+    validation: Corpus | None = None,
     observers: Iterable[Callable[[Mapping], object]] = (),
     checkpoint: Checkpoints | Memory | str | Path | None = None,
     resume: bool = False,
@@ -91,6 +95,16 @@ def fit(
         they agree is to be seen (`plugsamp.diagnostics.convergence`).
     n_jobs : int
         Processes for separate chains, as joblib counts them; the result does not depend on it.
+    decide : {"auto", "zero", "prevalence", "validated"} or float
+        The score above which a document has a label, where it may have several. "zero" is a score of 0, or a
+        probability of one half. A number is the score, or of losses with probabilities the probability.
+        "validated" is the threshold of the largest F1 on held-out documents, for each label; "prevalence"
+        the one for all labels that gives held-out documents as many labels as training documents have
+        (`plugsamp.prediction.thresholds`). "auto" is "validated" from 50 documents on.
+    validation : Corpus, optional
+        The held-out documents of `decide`. By default the model is fitted again without a fifth of the
+        training documents, once from 1,500 documents on, and up to five times with fewer, until 300 are
+        held out.
     observers : iterable of callables
         Each is given the trace's row after every sweep (progress, files); of separate chains the
         rows of each come when it is done. One that has a method ``resumed`` is given all rows before the
@@ -146,6 +160,7 @@ def fit(
     if not isinstance(covariates, Covariates | Encoder | None):
         raise TypeError(f"covariates must be a Covariates, not {type(covariates).__name__}")
     encoder = _encoder(covariates, corpus, model)
+    check_decide(decide)
     check_scheme(supervised, multiclass, chains)
     _warn_of_few_tokens(corpus, model)
     if init is None or isinstance(init, str):
@@ -159,11 +174,17 @@ def fit(
             "chains": chains,
         },
     }  # fmt: skip
+    again = partial(
+        fit, model=model, kernel=kernel, backend=backend, covariates=covariates, multiclass=multiclass,
+        init=init if isinstance(init, Start) else "auto", chains=chains, n_jobs=n_jobs, decide="zero",
+        **vars(sampling),
+    )  # fmt: skip
     if multiclass == "multitask" and chains == 1:
         chain, part, start = _one_chain(
             corpus, model, kernel, backend, init, sampling, covariates, encoder, observers, checkpoint, resume
         )
-        return Posterior(part.predictor, [part], chain=chain, start=start, **about)
+        posterior = Posterior(part.predictor, [part], chain=chain, start=start, **about)
+        return decided(posterior, decide, validation, again)
     if not isinstance(init, Start):
         raise ValueError("topics as init are for one chain, not for several (chains, multiclass=ovr, ovo)")
     predictor, parts = fit_separately(
@@ -171,7 +192,7 @@ def fit(
         n_jobs=n_jobs, kernel=kernel, backend=backend, covariates=encoder, init=init, checkpoint=checkpoint,
         resume=resume, **vars(sampling),
     )  # fmt: skip
-    return Posterior(predictor, parts, start=start, **about)
+    return decided(Posterior(predictor, parts, start=start, **about), decide, validation, again)
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,9 @@ class Coding(Brief):
     order : tuple of int, or None
         Of classes that come one after the other (`plugsamp.losses.Multinomial`): their places in `classes`,
         first to last. Each has an output but the last, and `y` is NaN after a document's class.
+    thresholds : ndarray (C,) of float64, or None
+        Of several labels the scores, or probabilities, above which a document has each; by default 0, or one
+        half (`plugsamp.prediction.thresholds`).
     center, scale : ndarray (C,) of float64, or None
         Of standardised real responses: y is (response - center) / scale.
     """
@@ -39,6 +42,7 @@ class Coding(Brief):
     center: np.ndarray | None = None
     scale: np.ndarray | None = None
     order: tuple[int, ...] | None = None
+    thresholds: np.ndarray | None = None
 
     @classmethod
     def empty(cls) -> Coding:
@@ -114,19 +118,22 @@ class Coding(Brief):
         return y if self.center is None else y * self.scale + self.center
 
     def decide(self, f: np.ndarray) -> np.ndarray:
-        """Labels from linear predictors (D, C): largest f, positive f, or f itself (model.md section 2)."""
+        """Labels from linear predictors (D, C): largest f, f above 0 or the thresholds, or f itself.
+
+        See model.md section 2.
+        """
         if self.task == "binary":
             return self.classes[(f[:, 0] > 0).astype(int)]
         if self.task == "multiclass":
             return self.classes[np.argmax(f, axis=1)]
         if self.task == "multilabel":
-            return (f > 0).astype(np.int8)
+            return (f > (0.0 if self.thresholds is None else self.thresholds)).astype(np.int8)
         return self.restore(f)
 
     def choose(self, probabilities: np.ndarray) -> np.ndarray:
-        """Labels from probabilities (D, classes): the largest, or those above one half."""
+        """Labels from probabilities (D, classes): the largest, or those above one half or the thresholds."""
         if self.task == "multilabel":
-            return (probabilities > 0.5).astype(np.int8)
+            return (probabilities > (0.5 if self.thresholds is None else self.thresholds)).astype(np.int8)
         return self.classes[np.argmax(probabilities, axis=1)]
 
 

@@ -17,6 +17,7 @@ from plugsamp.posterior.trace import Trace, joined
 from plugsamp.prediction.ensembles import CHAINS, Ensemble
 from plugsamp.prediction.inference import Predictor
 from plugsamp.prediction.results import Prediction
+from plugsamp.prediction.thresholds import with_thresholds
 
 
 class Parts:
@@ -271,6 +272,15 @@ class Parts:
         predictor = self.predictor.with_options(**options)
         fresh = model_parts(predictor)
         parts = [replace(p, predictor=f.predictor) for p, f in zip(self.parts, fresh, strict=True)]
+        return self._like(predictor, parts, chain=self.chain, corpus=self.corpus, test=self.test)
+
+    def deciding(self, thresholds) -> Parts:
+        """Return the same with thresholds (C,) of its labels (`plugsamp.prediction.thresholds`)."""
+        predictor = with_thresholds(self.predictor, thresholds)
+        parts = self.parts
+        if self.combine == "mean":
+            own = getattr(predictor, "members", [predictor])
+            parts = [replace(p, predictor=m, coding=m.coding) for p, m in zip(self.parts, own, strict=True)]
         return self._like(predictor, parts, chain=self.chain, corpus=self.corpus, test=self.test)
 
     def detached(self) -> Parts:

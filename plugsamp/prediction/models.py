@@ -83,7 +83,8 @@ def _predictor_data(predictor: Predictor) -> tuple[dict, dict]:
     arrays = {"phi": predictor.phi, "eta": predictor.eta, "alpha": predictor.alpha}
     arrays |= {f"parameter_{name}": value for name, value in predictor.parameters.items()}
     coding = predictor.coding
-    arrays |= {k: v for k, v in (("center", coding.center), ("scale", coding.scale)) if v is not None}
+    more = {name: getattr(coding, name) for name in ("center", "scale", "thresholds")}
+    arrays |= {name: value for name, value in more.items() if value is not None}
     content = {
         "vocabulary": list(predictor.vocabulary),
         "covariate_names": list(predictor.covariate_names),
@@ -116,6 +117,8 @@ def _ensemble_data(ensemble: Ensemble) -> tuple[dict, dict]:
             raise StorageError("the members of an ensemble have different vocabularies; it cannot be saved")
         del content["vocabulary"]
         members.append(content)
+    if ensemble.coding.thresholds is not None:
+        arrays["thresholds"] = ensemble.coding.thresholds
     return arrays, {
         "scheme": ensemble.scheme,
         "names": list(ensemble.names),
@@ -166,7 +169,8 @@ def _ensemble_of(arrays: dict, content: dict, path) -> Ensemble:
         own = {name.removeprefix(prefix): a for name, a in arrays.items() if name.startswith(prefix)}
         members.append(_predictor_of(own, {**member, "vocabulary": content["vocabulary"]}, path))
     classes = decode_labels(content["classes"])
-    coding = Coding(np.empty((0, len(classes))), content["task"], classes)
+    chosen = _thresholds(arrays, len(classes), path)
+    coding = Coding(np.empty((0, len(classes))), content["task"], classes, thresholds=chosen)
     if content["scheme"] == CHAINS and members:
         coding = members[0].coding
     return Ensemble(tuple(members), tuple(content["names"]), content["scheme"], coding)
@@ -198,6 +202,7 @@ def _predictor_of(arrays: dict, content: dict, path) -> Predictor:
             arrays.get("center"),
             arrays.get("scale"),
             None if order is None else tuple(order),
+            _thresholds(arrays, n_outputs, path),
         ),
         parameters={
             name.removeprefix("parameter_"): array
@@ -214,6 +219,13 @@ def _predictor_of(arrays: dict, content: dict, path) -> Predictor:
         source=content.get("source", "posterior"),
         encoder=_encoder_of(arrays, content.get("encoder"), path),
     )
+
+
+def _thresholds(arrays, n_outputs: int, path) -> np.ndarray | None:
+    found = arrays.get("thresholds")
+    if found is not None and (found.shape != (n_outputs,) or not np.isfinite(found).all()):
+        raise StorageError(f"{path} is damaged: it has no finite threshold for each of {n_outputs} labels")
+    return found
 
 
 def _encoder_of(arrays, content, path) -> Encoder | None:
