@@ -103,4 +103,4 @@ def test_the_command_scores_them_and_sweeps_go_by_them(path, tmp_path, capsys):
 def test_a_metric_of_validation_documents_needs_some(path, tmp_path, capsys):
     options = ["corpus=jsonl", f"corpus.path={path}", "n_topics=2", "sweeps=2", "metric=validation_accuracy"]
     assert main(["fit", "-m", *options, "seed=0,1", f"hydra.sweep.dir={tmp_path / 'sweep'}"]) == 2
-    assert "corpus.validation_size=0.2 keeps out a fifth" in capsys.readouterr().out
+    assert "corpus.validation_size=0.2 keeps out a fifth" in "".join(capsys.readouterr())
