@@ -20,6 +20,7 @@ from plugsamp.commands.wording import warnings_to
 from plugsamp.errors import InputError
 from plugsamp.posterior import run_folder
 from plugsamp.posterior.saved import load
+from plugsamp.readers.texts import texts_of
 
 log = logging.getLogger(__name__)
 
@@ -48,14 +49,14 @@ def task(config: DictConfig) -> None:
         out = target("out", own if settings.out is None else settings.out, settings.overwrite, own)
         posterior = load(settings.run)
         given = HydraConfig.get().overrides.task
-        train, test = documents(config, run, posterior.predictor, Path(settings.run), given)
+        (train, test), texts = documents(config, run, posterior.predictor, Path(settings.run), given)
         if settings.documents and train is None:
             raise InputError(
                 "documents=... needs the corpus; say where it is: corpus=FORMAT corpus.path=FILE"
             )
         out = report.write(
             settings.run, out, posterior=posterior, train=train, test=test, documents=settings.documents,
-            names=settings.names,
+            texts=texts, names=settings.names,
         )  # fmt: skip
         print(f"report: {out}")
 
@@ -68,27 +69,27 @@ def documents(config: DictConfig, run, predictor, path: Path, given: Sequence[st
 
     Returns
     -------
-    (Corpus, Corpus or None), or (None, None) where the run's own corpus cannot be read
+    documents : Split, or (None, None) where the run's own corpus cannot be read
+    texts : function or None
+        From ids to the texts of documents.
     """
     named = config.get("corpus") is not None
     node = config.get("corpus") if named else run.config.get("corpus")
     if node is None:
         log.warning("the run does not say what its corpus was; corpus=... brings the documents in")
-        return None, None
+        return (None, None), None
     if not named:
         try:
-            train, test = documents_of_run(run, predictor, path)
+            found = documents_of_run(run, predictor, path)
         except (ValueError, OSError) as error:
             log.warning("the run's corpus cannot be read, so its documents are left out (%s)", error)
-            return None, None
-        return train, test
+            return (None, None), None
+        return found, lambda ids: _texts(_reader(node, predictor, ()), ids, working_folder(path))
     node, recalled = saved.recall(node, str(path), given)
-    train, test = _read(node, predictor, recalled)
-    if not run_folder.trained_on(run, train):
-        log.warning(
-            "these are not the training documents of the run: what is said of documents is about others"
-        )
-    return train, test
+    reader = _reader(node, predictor, recalled)
+    found = reader.read(vocabulary=predictor.vocabulary)
+    _warn_of_others(run, found)
+    return found, lambda ids: _texts(reader, ids, None)
 
 
 def documents_of_run(run, predictor, path: Path):
@@ -102,20 +103,36 @@ def documents_of_run(run, predictor, path: Path):
     node = run.config.get("corpus")
     if not isinstance(node, Mapping):
         raise InputError("the run does not say what its corpus was", file=path)
-    where = working_folder(path)
-    with contextlib.chdir(where) if where is not None else contextlib.nullcontext():
-        split = _read(node, predictor, ())
-    if not run_folder.trained_on(run, split.train):
-        log.warning(
-            "these are not the training documents of the run: what is said of documents is about others"
-        )
+    with _within(working_folder(path)):
+        split = _reader(node, predictor, ()).read(vocabulary=predictor.vocabulary)
+    _warn_of_others(run, split)
     return split
 
 
-def _read(node, predictor, recalled):
+def _within(where):
+    return contextlib.nullcontext() if where is None else contextlib.chdir(where)
+
+
+def _warn_of_others(run, split) -> None:
+    if not run_folder.trained_on(run, split[0]):
+        log.warning(
+            "these are not the training documents of the run: what is said of documents is about others"
+        )
+
+
+def _reader(node, predictor, recalled):
     told = saved.wanted(predictor, predictor.coding.task != "none")
-    reader = hydra_source.object_of("corpus", node).for_model(replace(told, recalled=recalled))
-    return reader.read(vocabulary=predictor.vocabulary)
+    return hydra_source.object_of("corpus", node).for_model(replace(told, recalled=recalled))
+
+
+def _texts(reader, ids, where) -> dict[str, str]:
+    """The texts of documents; none where they cannot be read any more."""
+    try:
+        with _within(where):
+            return texts_of(reader, ids)
+    except (ValueError, OSError) as error:
+        log.warning("the texts of documents cannot be read again, so their words are shown (%s)", error)
+        return {}
 
 
 USAGE = """\

@@ -6,6 +6,7 @@ import logging
 import shutil
 import sys
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 from plugsamp import exchange, report
@@ -40,6 +41,7 @@ from plugsamp.prediction.inference import MOST_PASSES
 from plugsamp.prediction.models import check_model, save_model
 from plugsamp.prediction.thresholds import check_decide
 from plugsamp.readers.base import Reader, Wanted
+from plugsamp.readers.texts import texts_of
 from plugsamp.registry import require
 from plugsamp.regression.weights import check_update
 from plugsamp.sweeps.possible import responses_of
@@ -150,7 +152,8 @@ def run(settings, chosen: Mapping, model: Model, folder: Path, resumed=None) -> 
     text = "\n\n".join(f"{one_line(title)}\n{plain_table(rows, 160)}".lstrip("\n") for title, rows in listed)
     (folder / "topics.txt").write_text(text + "\n", encoding="utf-8", errors="replace")
     if settings.report:
-        report.write(folder, metrics=metrics, posterior=posterior, train=train, test=test)
+        texts = partial(texts_of, reader)
+        report.write(folder, metrics=metrics, posterior=posterior, train=train, test=test, texts=texts)
     write_json(folder / "metrics.json", metrics)
     if sweeping.current() is None:
         show(posterior, settings.top_words, settings.topic_words, folder)

@@ -341,9 +341,9 @@ class Posterior(Parts):
             By default those that the posterior knows.
         documents : sequence of str
             Ids of documents to explain; by default some are chosen, mistakes first.
-        texts : mapping of str to str, optional
-            What documents say, by their ids. Without it the page shows the text in a field of the corpus, if
-            there is one, or the words.
+        texts : mapping of str to str, or function, optional
+            What documents say, by their ids; a function takes ids and returns such a mapping. Without it the
+            page shows the text in a field of the corpus (``fields=["text"]``), if there is one, or the words.
         """
         from plugsamp.report.page import write
 

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 
@@ -19,7 +19,7 @@ def write(
     train=None,
     test=None,
     documents: Sequence[str] = (),
-    texts: Mapping[str, str] | None = None,
+    texts: Mapping[str, str] | Callable | None = None,
     names=None,
 ) -> Path:
     """Write the report of a finished run.
@@ -38,9 +38,9 @@ def write(
         The documents, of any vocabulary. Without them there are no documents on the page.
     documents : sequence of str
         Ids of documents whose predictions are explained; by default some are chosen, mistakes first.
-    texts : mapping of str to str, optional
-        What documents say, by their ids. Without it the page shows the text in a field of the corpus, if
-        there is one, or the words.
+    texts : mapping of str to str, or function, optional
+        What documents say, by their ids; a function takes ids and returns such a mapping. Without it the page
+        shows the text in a field of the corpus, if there is one, or the words.
     names : path-like, optional
         Names of topics (`plugsamp.posterior.names`); by default ``topic_names.json`` in the folder, if there
         is one. If that file is for other topics, it is ignored with a warning.

@@ -64,7 +64,7 @@ def documents_of(parts, predictor, corpora: Mapping, chosen: Sequence[str], foun
         Ids; by default some mistakes of the first corpus, and some that are right.
     found : Evaluation or None
         Of the first corpus.
-    texts : mapping of str to str
+    texts : mapping of str to str, or function from ids to one
         By id what the documents say, where that is known.
     """
     if chosen:
@@ -77,6 +77,8 @@ def documents_of(parts, predictor, corpora: Mapping, chosen: Sequence[str], foun
             return []
         wanted = {part: choose(corpora[part], predictor.coding, found)}
     result = []
+    if callable(texts):
+        texts = texts([corpora[part].ids[d] for part, rows in wanted.items() for d in rows])
     for part, rows in wanted.items():
         corpus = corpora[part].take(rows)
         own = _texts(corpora[part], rows) | {key: value for key, value in texts.items() if key in corpus.ids}

@@ -12,7 +12,7 @@ from plugsamp.brief import cut, shown
 from plugsamp.losses.coding import is_missing
 from plugsamp.report import svg
 from plugsamp.report.texts import percent
-from plugsamp.report.topics import Row, Topics
+from plugsamp.report.topics import LABEL, Row, Topics
 
 #: Classes of a confusion matrix, of the table of classes; mistakes listed; points and plots of numbers.
 CONFUSED, SCORED, MISTAKES, POINTS, PLOTS = 30, 200, 10, 1500, 12
@@ -101,7 +101,7 @@ def outcome_of(found, coding) -> Outcome | None:
     if coding.task == "multilabel":
         rows.sort(key=lambda row: -row["true"])
     outcome.classes = [
-        Class(shown(row["class"]), {name: _known(row[name]) for name in list(row)[1:]})
+        Class(shown(row["class"], LABEL), {name: _known(row[name]) for name in list(row)[1:]})
         for row in rows[:SCORED]
     ]
     what = "labels" if coding.task == "multilabel" else "classes"
@@ -139,7 +139,7 @@ def _add_confusion(outcome: Outcome, table, n_true: dict[str, int]) -> None:
         pooled = np.zeros((CONFUSED, CONFUSED), dtype=int)
         np.add.at(pooled, (place[:, None], place[None, :]), counts)
         counts, names = pooled, [*(names[i] for i in frequent), OTHERS]
-    outcome.confused = [shown(name, 60) for name in names]
+    outcome.confused = [shown(name, LABEL) for name in names]
     outcome.numbered = len(names) > WIDE or max(map(len, outcome.confused)) > LONG
     outcome.confusion = _cells(outcome.confused, counts, right)
 
@@ -205,7 +205,7 @@ def with_topics(outcome: Outcome | None, topics: Topics, outputs: list[str]) -> 
     """Return classes, labels or responses with the topics for and against them, and what is left out."""
     classes = [] if outcome is None else list(outcome.classes)
     known = {one.name for one in classes}
-    more = [Class(shown(name)) for name in outputs if shown(name) not in known]
+    more = [Class(name) for name in (shown(one, LABEL) for one in outputs) if name not in known]
     note = outcome.classes_note if classes else cut(min(len(more), SCORED), len(more), "outputs")
     classes += more[: max(0, SCORED - len(classes))]
     sides: dict[str, tuple[list, list]] = {one.name: (one.pro, one.contra) for one in classes}

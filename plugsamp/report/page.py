@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from html import escape
 from importlib.resources import files
@@ -46,7 +46,7 @@ def write(posterior, out, train, test, chosen=(), texts_by_id=None) -> Path | Pa
 
 
 def page(
-    posterior, run=None, *, train=None, test=None, chosen=(), texts_by_id: Mapping | None = None
+    posterior, run=None, *, train=None, test=None, chosen=(), texts_by_id: Mapping | Callable | None = None
 ) -> Page:
     """Return the page of a posterior.
 
@@ -59,7 +59,7 @@ def page(
         Without them there are no documents on the page.
     chosen : sequence of str
         Ids of documents to explain.
-    texts_by_id : mapping of str to str, optional
+    texts_by_id : mapping of str to str, or function from ids to one, optional
         What documents say.
     """
     parts = [alone(posterior.parts[0])] if posterior.owner == "chain" else list(posterior.parts)

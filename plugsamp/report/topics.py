@@ -18,6 +18,9 @@ from plugsamp.report.texts import percent, rounded
 #: Words of a row, words that the slider can bring up, documents and weights of an opened topic.
 WORDS, MORE, DOCUMENTS, WEIGHTS = 10, 20, 3, 8
 
+#: Characters of a label.
+LABEL = 120
+
 #: Classes that a row says a topic speaks for, and against.
 PRO, CONTRA = 2, 1
 
@@ -32,7 +35,7 @@ COMPARED = 3000
 
 #: A topic is doubtful below this NPMI, this effective number of documents, this part of the mean share, and
 #: this Jensen-Shannon distance to another.
-NPMI, SPREAD, TINY, TWINS = 0.0, 3.0, 0.05, 0.2
+NPMI, SPREAD, TINY, TWINS = 0.0, 3.0, 0.15, 0.2
 
 
 @dataclass(frozen=True)
@@ -110,7 +113,7 @@ def weights_of(part: Part, signed: bool) -> list[list[Weight]]:
     if not part.outputs:
         return [[] for _ in range(part.n_topics)]
     mean, low, high = intervals(part.coding.by_class(part.eta[:, :, : part.n_topics]), 0.9)
-    names = [shown(name) for name in part.coding.spoken_for]
+    names = [shown(name, LABEL) for name in part.coding.spoken_for]
     found = []
     for k in range(part.n_topics):
         row = [
@@ -118,7 +121,7 @@ def weights_of(part: Part, signed: bool) -> list[list[Weight]]:
             for name, *v in zip(names, mean[:, k], low[:, k], high[:, k], strict=True)
         ]
         if part.coding.task == "binary" and not signed:
-            one, other = row[-1], shown(part.coding.classes[0])
+            one, other = row[-1], shown(part.coding.classes[0], LABEL)
             row = [one if one.mean > 0 else Weight(other, -one.mean, -one.high, -one.low)]
         found.append(sorted(row, key=lambda w: -abs(w.mean)))
     return found

@@ -258,7 +258,8 @@ def how_sure(posterior, found, rows) -> Line | None:
     n = sum(row[2] for row in rows)
     said, right = (sum(row[2] * row[i] for row in rows) / n for i in (3, 4))
     gap = sum(row[2] * abs(row[3] - row[4]) for row in rows) / n
-    near = "yes" if gap < 0.03 else "roughly" if gap < 0.08 else "no"
+    no = "no: it is too modest" if said < right else "no: it is too sure"
+    near = "yes" if gap < 0.03 else "roughly" if gap < 0.08 else no
     if coding.task == "multilabel":
         which = "Labels of 50 % or more" if rows[0][0] else "Labels"
         reason = f"{which} have a mean probability of {percent(said, 0)}; {percent(right, 0)} are there."

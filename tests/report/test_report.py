@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 
+import plugsamp as ps
 from plugsamp import report
 from plugsamp.cli import main
 from plugsamp.posterior import names
@@ -131,6 +133,46 @@ def test_a_run_without_its_corpus_keeps_what_it_has(at, capsys):
     assert "not those that the run was fitted to" in page
     assert main(["report", "run=run", *options, "documents=[nobody]"]) == 2
     assert "no document 'nobody'" in capsys.readouterr().err
+
+
+def test_the_text_of_documents_is_read_again(at):
+    text = {
+        "text": lambda i, c: f"An ORBIT, {HOSTILE} {'soup' if c else 'moon'} no. {i}",
+        "tokens": lambda i, c: None,
+    }
+    documents("d.jsonl", **text)
+    rows = [json.loads(line) for line in Path("d.jsonl").read_text().splitlines()]
+    with open("d.jsonl", "w") as out:
+        out.writelines(json.dumps({k: v for k, v in row.items() if k != "tokens"}) + "\n" for row in rows)
+    assert fit() == 0
+    before = (at / "run" / "report.html").read_text()
+    shown = "".join(read(at / "run" / "report.html").text)
+    assert f"An ORBIT, {HOSTILE}" in shown
+    assert main(["report", "run=run"]) == 0
+    assert (at / "run" / "report.html").read_text() == before
+
+
+def test_the_page_of_a_posterior_is_that_of_its_folder(at):
+    """Loaded with its corpus, but for what the run folder says of itself."""
+    documents("d.jsonl")
+    assert fit("chains=2", "loss=logistic") == 0
+    page = ps.load("run", corpus=True).report()
+    assert page == ps.load("run", corpus=True).report()
+    assert page._repr_html_().startswith("<iframe") and "<!DOCTYPE" not in page._repr_html_()
+    written = (at / "run" / "report.html").read_text()
+    for section in ("topics", "map", "classes", "chains"):
+        found = [
+            re.search(f'<section id="{section}".*?</section>', text, re.S)[0] for text in (page, written)
+        ]
+        assert found[0] == found[1], section
+
+
+@pytest.mark.parametrize("name", ["folder-hinge", "folder-chains", "folder-covariates", "file-hinge.zip"])
+def test_old_models_have_a_page(at, name):
+    posterior = ps.load(Path(__file__).parent.parent / "golden" / name)
+    posterior.report("page.html")
+    text = "".join(read(at / "page.html").text)
+    assert "Topics" in text and "documents were not at hand" in text
 
 
 def test_mistakes_are_said(at, capsys):

@@ -84,7 +84,7 @@
     const body = make("tbody", {}, ...words.map(({ w, f }) => {
       const bar = make("i", {});
       bar.style.width = `${(100 * f / largest).toFixed(1)}%`;
-      const head = make("th", { scope: "row", textContent: data.words[w], dir: "auto" });
+      const head = make("th", { scope: "row" }, make("bdi", { textContent: data.words[w] }));
       return make("tr", {}, head, make("td", { className: "n", textContent: percent(f) }), make("td", {}, bar));
     }));
     return make("table", { className: "wordbars" }, make("caption", { textContent: "Words, with their probability in the topic" }), body);
