@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 import signal
@@ -22,6 +23,17 @@ ROOT = Path(__file__).resolve().parents[1]
 # The suite tests what is installed. The repository's own folder holds the sources without their compiled
 # modules; `python -m pytest`, and `python -c` in a test, would find that first.
 sys.path[:] = [p for p in sys.path if Path(p or ".").resolve() != ROOT]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session):
+    """Collect without looking for garbage: thousands of tests are made, and none is dropped."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collection_finish(session):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib.metadata import entry_points
 
 import numpy as np
 
@@ -12,7 +11,7 @@ from plugsamp.losses.base import Loss
 from plugsamp.losses.coding import is_missing
 from plugsamp.model import Model
 from plugsamp.priors.columns import Columns
-from plugsamp.registry import RegistryError, load, names, resolve
+from plugsamp.registry import RegistryError, load, names, plugins, resolve
 
 #: Options for the built-in plugins: a cost of about one, so that the response and the words pull alike.
 _VARIANTS = {
@@ -28,7 +27,7 @@ _VARIANTS = {
 
 def registered(group: str) -> list[str]:
     """Names registered in an entry-point group (``"losses"``, ``"kernels"``, ...), sorted."""
-    return sorted({entry.name for entry in entry_points(group=f"plugsamp.{group}")})
+    return sorted({plugin.name for plugin in plugins(group)})
 
 
 def variants_for(name: str, group: str = "losses") -> list[dict]:
