@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import re
 from collections.abc import Mapping
 
 import numpy as np
@@ -18,6 +19,24 @@ LARGEST = 1e30
 
 #: Of whole numbers, where nothing else is said: compiled code holds them in 32 bits.
 MOST = 2**31 - 1
+
+
+#: What to do with lists of labels, in Python.
+SEVERAL = (
+    "several labels a document are columns of 0 and 1 (MultiLabelBinarizer of scikit-learn makes them), or a "
+    "column of lists for Corpus.from_frame"
+)
+
+#: What to do with dates.
+DATES = "; make numbers of dates and durations first, such as days since a day"
+
+_DATE = re.compile(r"\s*(\d{4}[-/.]\d{1,2}([-/.]\d{1,2})?|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4})([ T].*)?\s*")
+
+
+def date_hint(value) -> str:
+    """What to do with a date where a number is needed; empty for all else."""
+    date = hasattr(value, "year") or (isinstance(value, str) and _DATE.fullmatch(value) is not None)
+    return DATES if date else ""
 
 
 def whole(name: str, value, least: int = 0, most: int | None = MOST) -> int:
@@ -177,6 +196,8 @@ def without_na(values) -> np.ndarray:
             array = np.where(absent, None, array)
         elif masked:
             array = typed_array(array.tolist())
+        if array.ndim == 1 and any(isinstance(v, list | tuple | set | frozenset) for v in array.tolist()):
+            raise InputError(f"responses hold lists of labels; {SEVERAL}")
     return array
 
 
@@ -193,7 +214,7 @@ def typed_array(values) -> np.ndarray:
     if any(nested):
         widths = {len(v) if n else None for v, n in zip(values, nested, strict=True)}
         if len(widths) > 1:
-            raise InputError("responses must have the same number of columns in every document")
+            raise InputError(f"responses must have the same number of columns in every document; {SEVERAL}")
         rows = [typed_array(list(v)) for v in values]
         kinds = {r.dtype.kind for r in rows}
         array = np.array(rows) if "O" not in kinds and (len(kinds) == 1 or kinds <= set("iuf")) else None

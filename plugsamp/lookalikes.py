@@ -6,7 +6,7 @@ import json
 import re
 import unicodedata
 import warnings
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable
 
 from plugsamp.checks import listed
@@ -78,6 +78,20 @@ def advice(names: Collection[str]) -> str:
 def looks_missing(values: Iterable) -> list[str]:
     """Those of the texts that programs write for a missing value, each once."""
     return sorted({v for v in values if isinstance(v, str) and tidy(v) in MISSING})
+
+
+def several_in_one(labels: Collection[str]) -> tuple[str, str] | None:
+    """What to say of labels that look like several each, and what divides them; None where none does.
+
+    Such a label has parts each of which stands alone or in another label too.
+    """
+    for delimiter in ",;|":
+        parts = {label: [part.strip() for part in label.split(delimiter)] for label in labels}
+        times = Counter(part for one in parts.values() for part in set(one))
+        alike = sorted(v for v, one in parts.items() if len(one) > 1 and all(p and times[p] > 1 for p in one))
+        if alike:
+            return f"labels such as {alike[0]!r} look like several, and each is taken as one", delimiter
+    return None
 
 
 def warn_of(values: Iterable, what: str, stacklevel: int = 3) -> None:

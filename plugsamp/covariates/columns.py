@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from plugsamp.checks import LARGEST, listed, number_of, shortened
+from plugsamp.checks import LARGEST, date_hint, listed, number_of, shortened
 from plugsamp.errors import InputError, InputWarning
 from plugsamp.lookalikes import advice, looks_missing, matched, tidy, warn_of
 from plugsamp.naming import normal
@@ -98,7 +98,7 @@ def numbers(corpus, column: str) -> np.ndarray:
         if math.isinf(result[row]):
             raise InputError(
                 f"the column {column!r} of document {corpus.ids[row]!r} holds {value!r}, which is not a "
-                "finite number; a column of classes is named as categorical"
+                f"finite number{date_hint(value) or '; a column of classes is named as categorical'}"
             )
         if abs(result[row]) > LARGEST:
             raise InputError(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_consistent_length
 
-from plugsamp.checks import without_na
+from plugsamp.checks import DATES, date_hint, number_of, without_na
 from plugsamp.estimators.base import TopicEstimator, dense
 from plugsamp.losses.coding import is_missing
 from plugsamp.losses.gaussian import Gaussian
@@ -146,7 +148,7 @@ class SupervisedTopicRegressor(RegressorMixin, TopicEstimator):
         y = without_na(dense(y))
         if y.dtype.kind == "c":
             raise ValueError("Complex data not supported: responses are real numbers")
-        _refuse_times(y)
+        _refuse_others(y)
         if y.dtype.kind not in "biuf":
             y = y.astype(float)  # None is NaN; text is refused
         if np.isinf(y.astype(float)).any():
@@ -215,17 +217,14 @@ class SupervisedTopicRegressor(RegressorMixin, TopicEstimator):
         return tags
 
 
-def _refuse_times(y) -> None:
-    """Refuse dates and durations, which NumPy would make numbers of in whatever unit they are in."""
-    if y.dtype.kind in "mM":
-        bad = y.ravel()[:1]
-    elif y.dtype.kind == "O":
-        known = [v for v in y.ravel().tolist() if v is not None]
-        bad = [v for v in known if not isinstance(v, str) and not hasattr(v, "__float__")][:1]
-    else:
+def _refuse_others(y) -> None:
+    """Refuse what is no number: of dates NumPy would make some, in whatever unit they are in."""
+    if y.dtype.kind in "biuf":
         return
-    if len(bad):
-        raise ValueError(
-            f"responses are real numbers, and y holds {bad[0]!r}; make numbers of dates and durations first, "
-            "such as days since a day"
-        )
+    values = y.ravel()[:1] if y.dtype.kind in "mM" else [v for v in y.ravel().tolist() if v is not None]
+    for value in values:
+        if isinstance(value, str):
+            if math.isinf(number_of(value)):
+                raise ValueError(f"responses are real numbers, and y holds {value!r}{date_hint(value)}")
+        elif isinstance(value, np.datetime64 | np.timedelta64) or not hasattr(value, "__float__"):
+            raise ValueError(f"responses are real numbers, and y holds {value!r}{DATES}")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from plugsamp.brief import Brief
-from plugsamp.checks import LARGEST, is_number, shortened
+from plugsamp.checks import LARGEST, date_hint, is_number, shortened
 from plugsamp.errors import InputWarning
 from plugsamp.lookalikes import warn_of
 from plugsamp.units import mean_and_deviation
@@ -180,6 +180,7 @@ def code_real(responses, names=None) -> Coding:
         if not is_number(value) or abs(value) == np.inf:
             raise ValueError(
                 f"this loss is for real responses, and document {row} has {value!r}; None and NaN are missing"
+                + date_hint(value)
             )
         y[row, column] = float(value)
     empty = np.flatnonzero(missing.all(axis=0))

@@ -14,7 +14,7 @@ from plugsamp import registry
 from plugsamp.brief import clipped
 from plugsamp.covariates.encoder import Encoder
 from plugsamp.files.archive import read_archive, require_memory
-from plugsamp.files.storage import StorageError, read_folder, write_folder
+from plugsamp.files.storage import MANIFEST, StorageError, read_folder, write_folder
 from plugsamp.files.stored_labels import decode_labels, encode_labels
 from plugsamp.losses.coding import Coding
 from plugsamp.prediction import topic_table
@@ -139,6 +139,9 @@ def load_model(path) -> Predictor | Ensemble:
         What `plugsamp.files.storage.read_folder` and `plugsamp.files.archive.read_archive` refuse; a loss
         that is not installed; parts that do not fit together.
     """
+    model = Path(path) / "model"
+    if (model / MANIFEST).is_file() and not (Path(path) / MANIFEST).exists():
+        raise StorageError(f"{path} is a run folder: plugsamp.load reads it, load_model reads {model}")
     read = read_archive if Path(path).is_file() else read_folder
     return model_of(*read(path, KIND), path)
 

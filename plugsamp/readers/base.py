@@ -17,6 +17,7 @@ from typing import ClassVar, NamedTuple
 
 from plugsamp.corpus import NO_TOKENS, Corpus
 from plugsamp.errors import InputError
+from plugsamp.readers.formats import explained
 
 
 class _Pair(NamedTuple):
@@ -78,6 +79,11 @@ class Reader(ABC):
     #: those in any format, and in the same one.
     of_words: ClassVar[tuple[str, ...]] = ()
     of_layout: ClassVar[tuple[str, ...]] = ()
+
+    def __init_subclass__(cls, **options):
+        super().__init_subclass__(**options)
+        for name in {"read", "stream"} & vars(cls).keys():
+            setattr(cls, name, explained(vars(cls)[name], lazy=name == "stream"))
 
     def for_model(self, wanted: Wanted) -> Reader:
         """This reader, told what a model asks of the documents.

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import io
 import math
+import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
 from plugsamp.checks import number_of
-from plugsamp.errors import InputError
-from plugsamp.lookalikes import MISSING, advice, tidy
+from plugsamp.errors import InputError, InputWarning
+from plugsamp.lookalikes import MISSING, advice, several_in_one, tidy
 from plugsamp.readers.base import TestFile
 from plugsamp.readers.batches import StreamReader
 from plugsamp.readers.fields import NAMES, FieldOptions
@@ -208,6 +209,7 @@ class Table(FieldOptions, TestFile, StreamReader):
             self._refuse_absent(kind, name, values, absent, path)
         if kind in ("label", "labels"):
             warn_of_printed(values, name, self.label_delimiter, path)
+            self._warn_of_joined(kind, name, values, path)
         if kind == "label":
             return values
         if kind == "labels":
@@ -217,6 +219,15 @@ class Table(FieldOptions, TestFile, StreamReader):
             None if v is None else self._number(v, name, path, n) for v, n in zip(values, lines, strict=True)
         ]
 
+    def _warn_of_joined(self, kind, name, values, path) -> None:
+        known = {v for v in values if v is not None}
+        if kind == "labels":
+            known = {label for v in known for label in _labels(v.split(self.label_delimiter))}
+        if (found := several_in_one(known)) is not None:
+            labels, delimiter = f"labels={name} " * (kind == "label"), found[1]
+            told = f'{labels}label_delimiter="{delimiter}" reads several'
+            warnings.warn(f"{path}: {found[0]}; {told}", InputWarning, stacklevel=5)
+
     def _refuse_absent(self, kind, name, values, absent, path):
         alike = [v for v in values if v is not None and tidy(v) in MISSING]
         n = len(absent) + len(alike)
@@ -224,7 +235,7 @@ class Table(FieldOptions, TestFile, StreamReader):
         if alike:
             note = f", {len(alike)} of them {alike[0]!r}, which is missing only with {advice(set(alike))}"
         then = "pass missing_labels=true to keep them unlabelled, or response=none to use none"
-        if kind == "labels":
+        if kind == "labels" and self.empty_labels is None:
             then = (
                 "pass empty_labels=none where an empty cell means none of the labels, or "
                 "empty_labels=missing where it means that they are not known"

@@ -9,7 +9,7 @@ import warnings
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
-from plugsamp.checks import number_of
+from plugsamp.checks import date_hint, number_of
 from plugsamp.errors import InputError, InputWarning
 from plugsamp.lookalikes import MISSING, advice, tidy
 from plugsamp.naming import normal
@@ -202,7 +202,7 @@ class FieldOptions:
         if hasattr(self, "decimal") and re.fullmatch(r"\s*[-+]?\d*,\d+(e[-+]?\d+)?\s*", value, re.I):
             said = '; decimal="," reads decimal commas'
             return said + (", and commas between thousands must be removed" if grouped else "")
-        return "; signs between thousands must be removed from the file" if grouped else ""
+        return "; signs between thousands must be removed from the file" if grouped else date_hint(value)
 
     def choose_split(self, fields, file, line) -> str | None:
         """The name of the split field, or None."""

@@ -17,6 +17,7 @@ from typing import BinaryIO
 
 from plugsamp.errors import InputError, InputWarning
 from plugsamp.readers import contents
+from plugsamp.readers.formats import check_names
 from plugsamp.system import cores
 from plugsamp.system.memory import available_bytes
 
@@ -332,6 +333,7 @@ def read_names(path, what: str = "word", encoding: str | None = None) -> list[st
         A blank line between names, which would move every later one; a name that occurs twice.
     """
     names = [line.strip() for line in read_lines(path, encoding)]
+    check_names(names, what, path)
     while names and not names[-1]:
         names.pop()
     if not names:

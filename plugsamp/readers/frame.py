@@ -18,8 +18,10 @@ from plugsamp.checks import listed, shortened
 from plugsamp.corpus import Corpus
 from plugsamp.counts import LIMIT
 from plugsamp.errors import InputError, InputWarning
+from plugsamp.lookalikes import several_in_one
 from plugsamp.naming import check_rows, frame_columns
 from plugsamp.readers.records import Records, TextReader
+from plugsamp.readers.rows import PRINTED
 
 #: How the source is called in messages.
 FRAME = "the data frame"
@@ -158,6 +160,15 @@ class Frame(TextReader):
             labels = [_labels(c, self.label, of) for c, of in zip(cells, ids, strict=True)]
             return "labels", labels, [self.label]
         if not all(c is None or isinstance(c, float | np.floating) for c in cells):
+            printed = [c for c in cells if isinstance(c, str) and PRINTED.fullmatch(c)]
+            found = several_in_one({c for c in cells if isinstance(c, str)})
+            if printed or found is not None:
+                said = found[0] if found else f"labels such as {printed[0]!r} look like printed lists"
+                warnings.warn(
+                    f"the column {self.label!r}: {said}; a column of lists has several labels a document",
+                    InputWarning,
+                    stacklevel=8,
+                )
             return "label", cells, [self.label]
         _check_numbers(cells, self.label, ids, "responses must be finite")
         if all(c is None or float(c).is_integer() for c in cells):  # such as pandas makes of whole numbers

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 from plugsamp.checks import check_text
 from plugsamp.counts import LIMIT
-from plugsamp.errors import InputError
-from plugsamp.lookalikes import key
+from plugsamp.errors import InputError, InputWarning
+from plugsamp.lookalikes import key, several_in_one
 from plugsamp.naming import normal
 from plugsamp.readers.base import TestFile
 from plugsamp.readers.batches import PartReader
@@ -173,6 +174,10 @@ class _Part:
                 file=self.path,
                 line=line,
             )
+        if self.response in ("label", "labels"):
+            lists = (r if isinstance(r, list) else [r] for r in self.responses if r is not None)
+            if (found := several_in_one({label for one in lists for label in one})) is not None:
+                warnings.warn(f"{self.path}: {found[0]}; a list has several", InputWarning, stacklevel=5)
         numbers = self.label_type == "a number" and self.response == "label"
         return Records(
             str(self.path),
@@ -307,7 +312,10 @@ def _label(value, name, at):
     if isinstance(value, bool):
         return ("true" if value else "false"), "true or false"
     if isinstance(value, list | dict):
-        at.refuse(f"{name} must be one label, found {_type(value)}; several are read with labels=<field>")
+        several = f"; labels={name} reads several" if isinstance(value, list) else ""
+        at.refuse(f"{name} must be one label, found {_type(value)}{several}")
+    if value is None:
+        at.refuse(f"a label in the list of {name} is null; leave it out, or write null for the whole list")
     text = at.text(str(value), name)
     if not text.strip():
         at.refuse(f"{name} is empty; a missing label is null")

@@ -10,6 +10,7 @@ from plugsamp.errors import InputError
 from plugsamp.readers.base import TestFile
 from plugsamp.readers.batches import PartReader
 from plugsamp.readers.files import batched_lines
+from plugsamp.readers.formats import warn_of_format
 from plugsamp.readers.records import Records
 
 
@@ -32,7 +33,9 @@ class Lines(TestFile, PartReader):
     def parts(self, path: str, size: int | None) -> Iterator[_Part]:
         part = None
         for lines in batched_lines(path, self.encoding, size):
-            part = _Part(str(path)) if part is None else part
+            if part is None:
+                part = _Part(str(path))
+                warn_of_format(lines, path)
             part.contents += lines
             part.last += len(lines)
             yield part

@@ -14,6 +14,7 @@ from plugsamp.errors import InputError
 from plugsamp.lookalikes import tidied
 from plugsamp.readers.base import Reader, Split, SplitOptions, TestFile, check_tokens
 from plugsamp.readers.files import read_lines, read_names
+from plugsamp.readers.formats import check_names
 from plugsamp.readers.numbers import COUNT
 
 
@@ -85,6 +86,7 @@ class MatrixReader(TestFile, SplitOptions, Reader):
 
     def _labels(self, path, shape) -> np.ndarray:
         lines = tidied(read_lines(path))
+        check_names(lines, "label", path)
         blank = next((i for i, line in enumerate(lines, 1) if not line), None)
         if blank is not None:
             raise InputError("the line has no label", file=path, line=blank)

@@ -21,7 +21,7 @@ _LIMIT_LOCK = threading.Lock()
 _SEPARATOR = re.compile(r"\ufeff?\"?sep=(.)\"?$", re.IGNORECASE)
 
 #: How a list looks where a program has printed it into a cell.
-_PRINTED = re.compile(r"""[\[({]\s*(['"].*['"],?)?\s*[\])}]""", re.DOTALL)
+PRINTED = re.compile(r"""[\[({]\s*(['"].*['"],?)?\s*[\])}]""", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -201,7 +201,7 @@ def warn_of_swallowed(table: Rows, n_columns: int, text_column: int, path) -> No
 
 def warn_of_printed(values: Sequence[str | None], name: str, delimiter: str, path) -> None:
     """Warn of cells that hold a list as a program prints it."""
-    alike = [v for v in values if v is not None and _PRINTED.fullmatch(v)]
+    alike = [v for v in values if v is not None and PRINTED.fullmatch(v)]
     if alike:
         warnings.warn(
             f"{path}: cells of {name} look like printed lists, such as {alike[0]!r}, and are taken as text "

@@ -93,6 +93,11 @@ CASES = {
     "a class called ~": ("a.csv", PLAIN.replace("space", "~"), [*NAMED, "class_weight={~:2}"], 1),
     "classes called ~": ("a.csv", PLAIN.replace("space", "~"), [*NAMED, "corpus.only=[~,food]"], 1),
     "one value for a list": ("a.csv", PLAIN, ["corpus.path=a.csv", "corpus.missing_as=NA"], 1),
+    "JSON lines": ("a.csv", '{"text": "moon", "label": "a"}\n{"text": "soup", "label": "b"}\n', NAMED, 1),
+    "several labels in JSON": (
+        "a.jsonl", '{"text": "moon", "label": ["a"]}\n{"text": "soup", "label": ["b", "a"]}\n',
+        ["corpus=jsonl", "corpus.path=a.jsonl"], 1,
+    ),
     "no label": ("a.csv", PLAIN + "rocket,\n", ["corpus.path=a.csv"], 2),
     "a missing label by name": ("a.csv", PLAIN + "moon,NA\nmoon,\n", ["corpus.path=a.csv"], 3),
     "no tag": ("a.csv", table([*ROWS, ("moon", "")], "text,tags"), [*NAMED, "corpus.labels=tags"], 2),
@@ -148,7 +153,10 @@ def test_what_is_refused_is_taken_as_advised(case, file, capsys):
         assert code == 0, (message, alternative, told.err)
 
 
+TAGS = table([("moon orbit", '"a,b"'), ("bread soup", "b"), ("moon", "a")] * 2, "text,tags")
 WARNINGS = {
+    "several labels in one": ("a.csv", TAGS, ["corpus.path=a.csv", "corpus.label=tags"]),
+    "another delimiter of labels": ("a.csv", TAGS, ["corpus.path=a.csv", "corpus.labels=tags"]),
     "quotes that are none": (
         "a.tsv", 'label\ttext\na\tmoon\nb\t"soup\na\tmoon\nb\tsoup"\na\tmoon\n', ["corpus.path=a.tsv"],
     ),
