@@ -194,36 +194,6 @@ def scatter(title: str, x, y, low=None, high=None) -> Markup:
     return picture(title, *parts, height=330)
 
 
-def heat_map(title: str, rows: Sequence[str], columns: Sequence[str], values, tips, largest: float) -> Markup:
-    """A cell a row and column, coloured by sign and size.
-
-    Parameters
-    ----------
-    rows, columns : sequences of str
-    values : float (R, C)
-    tips : sequence of R sequences of C str
-        What is said of a cell.
-    largest : float
-        The size of the deepest colour.
-    """
-    wide, tall = int(min(34, max(13, 900 // max(len(columns), 1)))), 18
-    left = round(12 + 6.6 * max((len(r) for r in rows), default=0))
-    top = round(12 + 7 * max((len(c) for c in columns), default=0))
-    parts = [
-        tag("text", name, x=left - 5, y=top + tall * r + 13, class_="tick end") for r, name in enumerate(rows)
-    ]
-    for c, name in enumerate(columns):
-        x = left + wide * (c + 0.5) + 3.5
-        turned = f"rotate(-90 {x:.1f} {top - 4:.1f})"
-        parts.append(tag("text", name, x=x, y=top - 4, transform=turned, class_="tick"))
-    for r, row in enumerate(tips):
-        for c, tip in enumerate(row):
-            place = {"x": left + wide * c, "y": top + tall * r, "width": wide - 1, "height": tall - 1}
-            parts.append(tag("rect", tag("title", tip), **place, class_=shade(values[r][c], largest)))
-    size = {"width": left + wide * len(columns) + 4, "height": top + tall * len(rows) + 4}
-    return picture(title, *parts, **size, class_="cells")
-
-
 def shade(value: float, largest: float) -> str:
     """The colour of a signed value: n4 to n1, z, p1 to p4."""
     if not largest or not math.isfinite(value):

@@ -31,7 +31,7 @@ RUNS = {
                     ["Probabilities and intervals are those of a likelihood", "Why were they predicted so?"]),
     "one topic": ({}, ["n_topics=1"], ["Confusion matrix"]),
     "many topics": ({"n": 6}, ["n_topics=400", "sweeps=4"],
-                    ["Outputs and topics", "100 of 400 topics are shown"]),
+                    ["All weights, sorted"]),
     "90 classes": ({"n": 60, "label": many, "split": False}, ["corpus.test_size=0.5", "sweeps=6"],
                    ["29 most frequent of 90 classes", "12 of 90 outputs are shown"]),
     "several labels": ({"labels": ("food", "space"), "label": lambda i, c: None,
@@ -60,7 +60,13 @@ RUNS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", RUNS)
+#: Runs that the default suite has pages of; the others are slow together.
+QUICK = ("classes", "no responses", "several labels", "numbers", "one against the rest", "no model kept")
+
+
+@pytest.mark.parametrize(
+    "kind", [kind if kind in QUICK else pytest.param(kind, marks=pytest.mark.slow) for kind in RUNS]
+)
 def test_every_run_has_a_sensible_page(at, kind, capsys):
     written, options, wanted = RUNS[kind]
     documents("d.jsonl", **written)
