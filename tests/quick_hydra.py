@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import copy
+import pickle
 import re
 import sys
 
 import pytest
-from hydra._internal.core_plugins.importlib_resources_config_source import ImportlibResourcesConfigSource
 from hydra._internal.hydra import Hydra
+from hydra._internal.sources_registry import SourcesRegistry
+from hydra.core.plugins import Plugins
 
 #: Options and flags that can set ``hydra.mode`` or name other folders of configurations, which might set it.
 MODE = re.compile(r"\+*(hydra[./]mode|hydra(/\w+)?=|hydra\.searchpath)")
@@ -23,7 +24,9 @@ def quick_hydra():
     command line can set that. What runs in a process of its own (tests/commands/test_streams.py and others)
     is not changed.
     """
-    mode, read, parsed = Hydra.get_mode, ImportlibResourcesConfigSource._read_config, {}
+    Plugins.instance()  # it imports the modules of sources anew: their classes are others than ours would be
+    source = SourcesRegistry.instance().resolve("pkg")
+    mode, read, parsed = Hydra.get_mode, source._read_config, {}
 
     def get_mode(self, config_name, overrides):
         flags = [one for one in sys.argv if one.partition("=")[0] in FLAGS]
@@ -34,10 +37,10 @@ def quick_hydra():
     def read_config(self, resource):
         place = (self.provider, self.path, str(resource))
         if place not in parsed:
-            parsed[place] = read(self, resource)
-        return copy.deepcopy(parsed[place])
+            parsed[place] = pickle.dumps(read(self, resource))  # a copy of it is made in no time
+        return pickle.loads(parsed[place])
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Hydra, "get_mode", get_mode)
-        patch.setattr(ImportlibResourcesConfigSource, "_read_config", read_config)
+        patch.setattr(source, "_read_config", read_config)
         yield
