@@ -198,6 +198,7 @@ def _add_words(found: Topics, owners: list[Part], posterior) -> None:
         found.data[row.key] = {
             "w": numbers, "f": [rounded(float(v)) for v in own[chosen]],
             "x": [local[w] for w in frex[row.number].tolist() if w in local],
+            "h": row.share if row.share is None else rounded(row.share),
             "s": [[w.output, *map(rounded, (w.mean, w.low, w.high))] for w in row.weights[:WEIGHTS]],
         }  # fmt: skip
     words = [shown(vocabulary[w], 30) for _, w in place]

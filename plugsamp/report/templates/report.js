@@ -79,15 +79,17 @@
   const percent = (x) => `${(100 * x).toFixed(x < 0.1 ? 1 : 0)} %`;
   const number = (x) => (x > 0 ? "+" : "") + Number(x.toPrecision(3)).toString().replace("-", "−");
   const wordBars = (key) => {
-    const words = wordsOf(key, BARS);
+    const words = wordsOf(key, BARS), share = data.rows[key].h;
     const largest = Math.max(...words.map(({ f }) => f), 1e-12);
     const body = make("tbody", {}, ...words.map(({ w, f }) => {
       const bar = make("i", {});
       bar.style.width = `${(100 * f / largest).toFixed(1)}%`;
       const head = make("th", { scope: "row" }, make("bdi", { textContent: data.words[w] }));
-      return make("tr", {}, head, make("td", { className: "n", textContent: percent(f) }), make("td", {}, bar));
+      const own = share === null ? [] : [make("td", { className: "n", textContent: percent(Math.min(share * f / data.p[w], 1)) })];
+      return make("tr", {}, head, make("td", { className: "n", textContent: percent(f) }), make("td", { className: "length" }, bar), ...own);
     }));
-    return make("table", { className: "wordbars" }, make("caption", { textContent: "Words, with their probability in the topic" }), body);
+    const what = `Words: their probability in the topic${share === null ? "" : ", and the part of them that is this topic's"}`;
+    return make("table", { className: "wordbars" }, make("caption", { textContent: what }), body);
   };
   const linkTo = (key) => {
     const link = make("a", { href: `#t${key}`, className: "topic" }, make("b", { textContent: numberOf(key) }), " ");
