@@ -192,14 +192,30 @@ def _covariates(parts, x, names: list[str]) -> list[Term]:
     return terms
 
 
-def _words(member: Part, documents, prediction, d: int, topics: list[int]) -> dict[int, list[Word]]:
-    """The words that put topics into a document: p(k | w, d) is proportional to phi_kw theta_dk."""
+def word_parts(member: Part, documents, prediction, d: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the words of a document (W,), how often each is there, and p(k | w, d), float64 (K, W).
+
+    p(k | w, d) is proportional to phi_kw theta_dk at the means.
+
+    Parameters
+    ----------
+    member : Part
+    documents : Corpus
+    prediction : Prediction
+        Of this part alone, or of a model without parts.
+    d : int
+    """
     counts = documents.counts()[[d]]
     words, n = counts.indices, counts.data
     phi = member.predictor.phi[:, words].astype(float)
     theta = prediction.zbar[d] * prediction.n_known[d] + member.predictor.alpha
     joint = theta[:, None] * phi
-    parts = joint / np.maximum(joint.sum(axis=0), 1e-300)
+    return words, n, joint / np.maximum(joint.sum(axis=0), 1e-300)
+
+
+def _words(member: Part, documents, prediction, d: int, topics: list[int]) -> dict[int, list[Word]]:
+    """The words that put topics into a document."""
+    words, n, parts = word_parts(member, documents, prediction, d)
     found = {}
     for k in topics:
         mass = n * parts[k]

@@ -171,12 +171,9 @@ def _shown(why: Explanation, part: str, parts, corpus, prediction, d: int, text:
     def piece(word: str, value: float, written: str) -> Piece:
         if abs(value) < FAINT * largest or not largest:
             return Piece(written)
-        side = pro if value > 0 else contra
-        return Piece(
-            written,
-            shade(value, largest),
-            f"{'speaks for' if value > 0 else 'speaks against' if side == pro else 'speaks for'} {side}",
-        )
+        verb = "for" if value > 0 or contra != pro else "against"
+        tip = f"speaks {verb} {pro if value > 0 else contra}"
+        return Piece(written, shade(value, largest), tip)
 
     if text:
         known = {word: value for word, value, _ in effects}
@@ -206,12 +203,13 @@ def _effects(
 
     The effect of a token is sum_k p(k | w, d) eta_k / N_d: these are the terms of f, divided among words.
     """
-    part, sides = parts[0], []
-    if why.blocks and part.number is not None:
+    part = parts[0]
+    if part.number is not None:
+        if not why.blocks:
+            return [], "", ""
         part = next((p for p in parts if shown(p.name) == why.blocks[0].model), part)
         prediction = part.predictor.predict(corpus)
-    counts = corpus.counts()[[d]]
-    words, times = counts.indices, counts.data.astype(int)
+    words, times, of_topics = explanations.word_parts(part, corpus, prediction, d)
     vocabulary = part.predictor.vocabulary
     if not part.outputs or not len(words):
         return [(vocabulary[w], 0.0, int(n)) for w, n in zip(words, times, strict=True)], "", ""
@@ -229,11 +227,7 @@ def _effects(
     else:
         pro = contra = why.blocks[0].outputs[0] if why.blocks and why.blocks[0].outputs else names[0]
         weights = eta[names.index(pro)] if pro in names else eta[0]
-    phi = part.predictor.phi[:, words].astype(float)
-    theta = prediction.theta[d, part.columns] if part.number is None else prediction.theta[d]
-    joint = theta[:, None] * phi
-    share = joint / np.maximum(joint.sum(axis=0), 1e-300)
-    effect = weights @ share / max(int(times.sum()), 1)
+    effect = weights @ of_topics / max(int(times.sum()), 1)
     return (
         [(vocabulary[w], float(e), int(n)) for w, e, n in zip(words, effect, times, strict=True)],
         pro,

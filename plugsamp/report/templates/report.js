@@ -109,6 +109,15 @@
       make("bdi", { textContent: output }), " ", side(mean), ` (${number(low)} to ${number(high)})${low < 0 && high > 0 ? ", may be 0" : ""}`,
     ])))];
   };
+  const rank = (tbody, label) => {
+    const values = bodies.map((one) => Number($(`[data-label="${label}"]`, one)?.dataset.v || NaN)).filter((v) => !Number.isNaN(v));
+    const own = $(`[data-label="${label}"]`, tbody)?.dataset.v;
+    return own ? [`${label}: ${values.filter((v) => v > Number(own)).length + 1} of ${values.length}`] : null;
+  };
+  const standing = (key) => {
+    const found = ["Share", "Coherence"].map((label) => rank(body(key), label)).filter(Boolean);
+    return found.length ? [part("Where it stands, from the largest", list(found))] : [];
+  };
   const near = (key) => {
     const row = data.rows[key];
     if (!row.n) return [];
@@ -130,7 +139,7 @@
   const keyOf = (tbody) => tbody.id.slice(1);
   const fill = (tbody) => {
     const key = keyOf(tbody), cell = $(".detail td", tbody);
-    cell.replaceChildren(make("div", { className: "opened" }, make("div", {}, wordBars(key)), make("div", {}, ...documents(key)), make("div", {}, ...sides(key), ...near(key))));
+    cell.replaceChildren(make("div", { className: "opened" }, make("div", {}, wordBars(key)), make("div", {}, ...documents(key)), make("div", {}, ...sides(key), ...standing(key), ...near(key))));
   };
   const open = (key, way) => {
     const tbody = body(key);
@@ -276,7 +285,7 @@
   const value = make("output", { textContent: lambda.toFixed(2) });
   const ranking = make("select", {}, ...["relevance", "probability", "FREX"].map((by) => make("option", { value: by.toLowerCase(), textContent: by })));
   const start = table.dataset.by || "relevance";
-  const rank = (by) => {
+  const rankBy = (by) => {
     frex = by === "frex";
     slider.disabled = frex;
     if (by === "probability") lambda = 1; else if (by === "relevance" && lambda === 1) lambda = 0.6;
@@ -284,7 +293,7 @@
     value.textContent = frex ? "–" : lambda.toFixed(2);
     ranking.value = by;
   };
-  ranking.addEventListener("change", () => { rank(ranking.value); rerank(); });
+  ranking.addEventListener("change", () => { rankBy(ranking.value); rerank(); });
   slider.addEventListener("input", () => {
     lambda = Number(slider.value);
     frex = false;
@@ -373,7 +382,7 @@
   });
   addEventListener("afterprint", () => { for (const one of unfolded) one.open = false; cut(); });
 
-  rank(start);
+  rankBy(start);
   cut();
   show();
   if (location.hash) go(location.hash.slice(1));
