@@ -8,7 +8,6 @@ import pytest
 
 import plugsamp as ps
 from plugsamp.diagnostics.agreement import agreement
-from plugsamp.prediction.ensembles import Ensemble
 from plugsamp.prediction.evaluation import evaluate
 
 
@@ -38,9 +37,9 @@ def of_each_class(prediction):
 
 @pytest.mark.parametrize("loss", ["hinge", "logistic", "probit"])
 def test_predictions_are_means_over_chains(corpus, loss):
-    together = fitted(corpus, loss=loss).predictor
-    assert together.names == ("chain 1", "chain 2", "chain 3")
-    alone = [member.predict(corpus) for member in together.members]
+    together = fitted(corpus, loss=loss)
+    assert [part.name for part in together.parts] == ["chain 1", "chain 2", "chain 3"]
+    alone = [member.predict(corpus) for member in together.parts]
     found = together.predict(corpus)
     np.testing.assert_allclose(found.f, np.mean([p.f for p in alone], axis=0))
     if loss == "hinge":
@@ -56,31 +55,31 @@ def test_predictions_are_means_over_chains(corpus, loss):
 
 def test_real_responses_and_none(corpus):
     y = corpus.counts().toarray()[:, :4].sum(axis=1) + 0.5
-    found = fitted(corpus.with_responses(y), chains=2, loss="gaussian").predictor
+    found = fitted(corpus.with_responses(y), chains=2, loss="gaussian")
     prediction = found.predict(corpus)
     np.testing.assert_allclose(
-        prediction.labels, np.mean([m.predict(corpus).labels for m in found.members], axis=0)
+        prediction.labels, np.mean([m.predict(corpus).labels for m in found.parts], axis=0)
     )
     low, high = np.moveaxis(prediction.interval(0.9), -1, 0)
     assert (low < high).all()
-    topics = fitted(corpus, chains=2, loss="none").predictor
+    topics = fitted(corpus, chains=2, loss="none")
     assert topics.predict(corpus).labels is None
-    parts = [evaluate(m, corpus, held_out=True).main for m in topics.members]
+    parts = [evaluate(m, corpus, held_out=True).main for m in topics.parts]
     assert evaluate(topics, corpus, held_out=True).main == pytest.approx(np.mean(parts))
 
 
 def test_chains_differ_and_the_first_is_the_fit_alone(corpus):
     result = fitted(corpus)
     one = ps.fit(corpus, ps.Model(4, loss="hinge"), **OPTIONS)
-    assert result.predictor.members[0].digest == one.predictor.digest
-    assert len({m.digest for m in result.predictor.members}) == 3
+    assert result.parts[0].digest == one.digest
+    assert len({m.digest for m in result.parts}) == 3
     rows = {
-        name: [r["log_joint"] for r in result.trace if r["chain"] == name] for name in result.predictor.names
+        p.name: [r["log_joint"] for r in result.trace if r["chain"] == p.name] for p in result.parts
     }
     assert rows["chain 1"] == [r["log_joint"] for r in one.trace]
     assert {len(values) for values in rows.values()} == {12}
     parallel = fitted(corpus, n_jobs=2)
-    assert parallel.predictor.digest == result.predictor.digest
+    assert parallel.digest == result.digest
 
 
 def test_agreement(corpus):
@@ -103,10 +102,10 @@ def test_agreement(corpus):
 
 
 def test_saving(corpus, tmp_path):
-    together = fitted(corpus).predictor
+    together = fitted(corpus)
     ps.save_model(tmp_path / "model", together)
     again = ps.load_model(tmp_path / "model")
-    assert isinstance(again, Ensemble) and again.digest == together.digest
+    assert again.owner == "chain" and again.digest == together.digest
     assert (again.predict(corpus).f == together.predict(corpus).f).all()
 
 
@@ -142,7 +141,7 @@ def test_the_command(tmp_path, monkeypatch, capsys):
     assert metrics["chains"] == 2 and metrics["mixing"]["log_joint"]["ess"] > 0
     assert "the first of 2 chains" in (tmp_path / "run" / "report.html").read_text()
     assert "chain 2" in (tmp_path / "run" / "topics.txt").read_text()
-    members = ps.load_model("run/model").members
+    members = ps.load_model("run/model").parts
     for name, per_chain in (("topics.csv", 2), ("weights.csv", 2)):
         with open(tmp_path / "run" / name, newline="") as file:
             rows = list(csv.DictReader(file))
@@ -160,7 +159,7 @@ def test_the_command(tmp_path, monkeypatch, capsys):
     with open("tasks/weights.csv", newline="") as file:
         rows = [row for row in csv.DictReader(file) if row["column"].startswith("topic")]
     assert [(row["task"], row["output"]) for row in rows] == [(c, c) for c in "xy" for _ in range(2)]
-    of_y = ps.load_model("tasks/model").members[1].eta.mean(axis=0)
+    of_y = ps.load_model("tasks/model").parts[1].eta.mean(axis=0)
     assert [float(row["mean"]) for row in rows[-2:]] == pytest.approx((of_y[1] - of_y[0])[:2])
     assert main(["predict", "model=run", *fast[2:], "part=test", "out=again.csv"]) == 0
     assert (tmp_path / "again.csv").read_bytes() == (tmp_path / "run" / "predictions.csv").read_bytes()

@@ -14,7 +14,7 @@ from plugsamp.commands.fit import Settings
 from plugsamp.fitting.fit import fit
 from plugsamp.hydra_source import compose
 from plugsamp.model import Model
-from plugsamp.prediction import inference
+from plugsamp.posterior import draws
 
 CONF = files("plugsamp.conf")
 EXPERIMENTS = sorted(
@@ -59,7 +59,7 @@ def test_defaults_of_the_command_and_of_python_are_the_same():
         assert config[name] == inspect.signature(Model).parameters[name].default, name
     predict = config.predict
     assert (predict.passes, predict.burn_in, predict.restarts) == (
-        inference.PASSES, inference.BURN_IN, inference.RESTARTS,
+        draws.PASSES, draws.BURN_IN, draws.RESTARTS,
     )  # fmt: skip
     assert config.n_topics == fit(*tiny_corpus(), sweeps=1).chain.model.n_topics
 

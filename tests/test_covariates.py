@@ -237,13 +237,13 @@ def fitted(documents, loss="hinge", **options):
 def test_a_model_makes_the_covariates_of_new_documents(tmp_path):
     documents = full_corpus()
     result = fitted(documents, **EVERYTHING["columns"])
-    assert result.predictor.covariate_names == ("year", "year (missing)", "c=x", "c=y", "c=(other)")
+    assert result.covariate_names == ("year", "year (missing)", "c=x", "c=y", "c=(other)")
     new = full_corpus(30, seed=9)
-    prediction = result.predictor.predict(new)
-    by_hand = result.predictor.predict(result.predictor.encoder.transform(new))
+    prediction = result.predict(new)
+    by_hand = result.predict(result.encoder.transform(new))
     assert by_hand.f.tobytes() == prediction.f.tobytes()
-    loaded = ps.load_model(ps.save_model(tmp_path / "model", result.predictor))
-    assert loaded.digest == result.predictor.digest
+    loaded = ps.load_model(ps.save_model(tmp_path / "model", result))
+    assert loaded.digest == result.digest
     assert loaded.predict(new).f.tobytes() == prediction.f.tobytes()
     for row in range(30):
         assert loaded.predict(new.take([row])).f[0].tobytes() == prediction.f[row].tobytes()
@@ -255,7 +255,7 @@ def test_the_encoder_is_part_of_the_model():
     from dataclasses import replace
 
     documents = full_corpus()
-    predictor = fitted(documents, **EVERYTHING["columns"]).predictor
+    predictor = fitted(documents, **EVERYTHING["columns"]).parts[0]
     encoder = predictor.encoder
     moved = replace(encoder, numeric=(replace(encoder.numeric[0], center=0.0),))
     assert replace(predictor, encoder=moved).digest != predictor.digest
@@ -264,8 +264,8 @@ def test_the_encoder_is_part_of_the_model():
 
 def test_a_model_without_responses_has_no_covariates():
     result = fitted(full_corpus(), loss="none", **EVERYTHING["words"])
-    assert result.predictor.covariate_names == () and result.predictor.encoder is None
-    result.predictor.predict(corpus(3))
+    assert result.covariate_names == () and result.encoder is None
+    result.predict(corpus(3))
 
 
 def test_only_covariates_say_what_the_words_do_not():
@@ -276,7 +276,7 @@ def test_only_covariates_say_what_the_words_do_not():
     )
     result = fitted(documents.take(np.arange(40)), categorical="side", numeric="noise")
     test = documents.take(np.arange(40, 60))
-    assert result.predictor.predict(test).labels.tolist() == test.responses.tolist()
+    assert result.predict(test).labels.tolist() == test.responses.tolist()
 
 
 def test_covariates_must_be_covariates():
@@ -294,9 +294,9 @@ def test_separate_chains_share_the_encoder(scheme):
         documents, ps.Model(2, loss="hinge"), sweeps=4, multiclass=scheme,
         covariates=ps.Covariates(categorical="kind"),
     )  # fmt: skip
-    digests = {member.encoder.digest for member in result.predictor.members}
+    digests = {member.encoder.digest for member in result.parts}
     assert len(digests) == 1
-    assert result.predictor.predict(documents).labels.tolist() == labels.tolist()
+    assert result.predict(documents).labels.tolist() == labels.tolist()
 
 
 @pytest.mark.parametrize("method", ["block", "coordinate"])
@@ -317,8 +317,8 @@ def test_sparse_and_dense_covariates_make_the_same_chain(method):
 def test_sparse_covariates_of_new_documents(tmp_path, loss):
     result = fitted(full_corpus(), loss=loss, **EVERYTHING["words"])
     new = full_corpus(30, seed=9)
-    prediction = result.predictor.predict(new)
-    loaded = ps.load_model(ps.save_model(tmp_path / "model", result.predictor))
+    prediction = result.predict(new)
+    loaded = ps.load_model(ps.save_model(tmp_path / "model", result))
     assert loaded.predict(new).f.tobytes() == prediction.f.tobytes()
     rows = np.random.default_rng(0).permutation(30)
     assert loaded.predict(new.take(rows)).f.tobytes() == prediction.f[rows].tobytes()
@@ -334,7 +334,7 @@ def test_two_steps_with_sparse_covariates():
         full_corpus(), ps.Model(2, loss="hinge"), sweeps=4, supervised="two_step",
         covariates=ps.Covariates(words="tfidf"),
     )  # fmt: skip
-    prediction = result.predictor.predict(full_corpus(30, seed=9))
+    prediction = result.predict(full_corpus(30, seed=9))
     assert (prediction.labels == full_corpus(30, seed=9).responses).mean() > 0.7
 
 
@@ -342,7 +342,7 @@ def test_covariates_that_no_model_uses_are_said():
     corpus = ps.Corpus.from_counts(np.ones((4, 3), int), fields={"year": [1.0, 2.0, 3.0, 4.0]})
     with pytest.warns(InputWarning, match="so they play no part: year$"):
         found = ps.fit(corpus, ps.Model(2), sweeps=2, covariates=ps.Covariates(numeric=["year"]))
-    assert found.predictor.encoder is None
+    assert found.encoder is None
     with pytest.raises(InputError, match="'yaer'"):
         ps.fit(corpus, ps.Model(2), sweeps=2, covariates=ps.Covariates(numeric=["yaer"]))
     with pytest.warns(InputWarning, match="so they play no part: year$"):

@@ -14,8 +14,8 @@ from plugsamp.fitting.second_step import SecondStep
 from plugsamp.losses import EpsilonInsensitive, Gaussian, Hinge, Logistic, Probit
 from plugsamp.losses.base import BoundLoss
 from plugsamp.losses.coding import Coding, code_real
-from plugsamp.prediction.ensembles import Ensemble
-from plugsamp.prediction.models import load_model, save_model
+from plugsamp.posterior.saved import load_model, save_model
+from plugsamp.prediction.combine import _normalised
 from plugsamp.prediction.predictive import _quantile
 from plugsamp.priors import Horseshoe, Normal
 from plugsamp.regression.response_weights import response_weights
@@ -100,8 +100,7 @@ def test_probabilities_of_models_that_all_refuse_a_document():
     member = Logistic().code(np.array([False, True]))
     f = [-900.0, -901.0, -2000.0]
     parts = [_Part(np.array([[v]]), Logistic().probabilities(np.array([[v]]), member)) for v in f]
-    ensemble = Ensemble((None,) * 3, ("a", "b", "c"), "ovr", coding)
-    p = ensemble._normalised(parts)
+    p = _normalised(parts, coding)
     assert p[0] == pytest.approx([1 / (1 + np.exp(-1)), 1 / (1 + np.exp(1)), 0])
 
 
@@ -130,7 +129,7 @@ def test_a_quantile_does_not_depend_on_the_rest_of_the_batch():
 @pytest.mark.parametrize("level", ["x", None, True, [0.5], np.nan, 0, 1])
 def test_a_level_that_is_none(level):
     corpus = ps.Corpus.from_counts(COUNTS, responses=[1.0, 2.0, 3.0, 4.0])
-    predictor = ps.fit(corpus, ps.Model(2, loss="gaussian"), sweeps=2).predictor
+    predictor = ps.fit(corpus, ps.Model(2, loss="gaussian"), sweeps=2)
     with pytest.raises(ValueError, match="level must lie between 0 and 1"):
         predictor.predict(corpus).interval(level)
 
@@ -169,12 +168,12 @@ def test_responses_of_weight_zero_are_left_aside_in_the_second_step(regression, 
     labels = [1.0, 2.0, 1.0, 2.0]
     step = {"supervised": "two_step", "second_step": SecondStep(regression), "sweeps": 2}
     corpus = ps.Corpus.from_counts(COUNTS, responses=labels, weights=weights)
-    predictor = ps.fit(corpus, ps.Model(2, loss=loss), **step).predictor
+    predictor = ps.fit(corpus, ps.Model(2, loss=loss), **step)
     assert np.isfinite(predictor.eta).all()
     assert "WARNING" not in "".join(capfd.readouterr())
     if sum(weights) == 3:
         missing = corpus.with_responses([None, *labels[1:]]).with_weights(None)
-        assert np.array_equal(ps.fit(missing, ps.Model(2, loss=loss), **step).predictor.eta, predictor.eta)
+        assert np.array_equal(ps.fit(missing, ps.Model(2, loss=loss), **step).eta, predictor.eta)
 
 
 def _nodes(value, path=()):
@@ -188,7 +187,7 @@ def _nodes(value, path=()):
 @pytest.mark.parametrize("scheme", ["multitask", "ovr"])
 def test_a_foreign_manifest_with_right_digests_is_refused_or_makes_the_same_model(tmp_path, scheme, wrong):
     corpus = ps.Corpus.from_counts(COUNTS, responses=["a", "b", "c", "a"])
-    predictor = ps.fit(corpus, ps.Model(2, loss="logistic"), sweeps=2, multiclass=scheme).predictor
+    predictor = ps.fit(corpus, ps.Model(2, loss="logistic"), sweeps=2, multiclass=scheme)
     file = save_model(tmp_path / "model", predictor) / "manifest.json"
     text = file.read_text()
     refused = 0

@@ -27,7 +27,7 @@ def imported(code: str, folder) -> list[str]:
 @pytest.mark.parametrize(
     "code",
     [
-        "import plugsamp; plugsamp.Chain, plugsamp.fit, plugsamp.Predictor, plugsamp.export",
+        "import plugsamp; plugsamp.Chain, plugsamp.fit, plugsamp.Draws, plugsamp.export",
         "from plugsamp import cli; cli.main(['fit', '--help'])",
         "import plugsamp.commands.run_fit, plugsamp.commands.evaluate, plugsamp.commands.report",
     ],

@@ -29,7 +29,7 @@ def corpus(responses, **more):
 
 
 def fitted(documents, loss="hinge"):
-    return ps.fit(documents, ps.Model(2, loss=loss), sweeps=3).predictor
+    return ps.fit(documents, ps.Model(2, loss=loss), sweeps=3)
 
 
 def quietly(function, *arguments, **options):

@@ -224,7 +224,7 @@ def test_labels_come_back_as_they_went_in(loss, labels):
     corpus = Corpus.from_counts(counts, responses=truth)
     cost = {} if loss == "probit" else {"cost": 5.0}
     model = Model(2, alpha=0.1, beta=0.1, loss=resolve("losses", loss, **cost))
-    found = fit(corpus, model, sweeps=40).predictor.predict(corpus)
+    found = fit(corpus, model, sweeps=40).predict(corpus)
     assert {type(v) for v in found.labels.tolist()} == {type(labels[0])}
     assert np.mean([a == b for a, b in zip(found.labels.tolist(), truth, strict=True)]) > 0.9
     if found.probabilities is not None:

@@ -39,7 +39,7 @@ def test_a_seed_has_no_size(corpus):
 
 @pytest.mark.parametrize("value", [2**31, 2**40, 10**5000], ids=["31", "40", "longer"])
 def test_what_no_c_integer_holds(corpus, value):
-    predictor = ps.fit(corpus, ps.Model(2, loss="hinge"), sweeps=2).predictor
+    predictor = ps.fit(corpus, ps.Model(2, loss="hinge"), sweeps=2)
     for name, call in {
         "batch": lambda: ps.kernels.FastLDA(batch=value),
         "steps": lambda: ps.kernels.ComposedMH(steps=value),
@@ -146,8 +146,8 @@ def test_arguments_of_another_kind(corpus, tmp_path):
     result = ps.fit(corpus, model, sweeps=2)
     for wrong in (X, None, ["a"]):
         with pytest.raises(TypeError, match=r"must be a plugsamp\.Corpus"):
-            result.predictor.predict(wrong)
-    with pytest.raises(TypeError, match="Predictor is saved"):
+            result.parts[0].predict(wrong)
+    with pytest.raises(TypeError, match="Posterior is saved"):
         ps.save_model(tmp_path / "m", corpus)
     with pytest.raises(ps.InputError, match="not one string"):
         corpus.with_vocabulary("w0")

@@ -7,7 +7,7 @@ from scipy.special import expit
 
 import plugsamp as ps
 from plugsamp.losses import Multinomial
-from plugsamp.prediction.models import load_model, save_model
+from plugsamp.posterior.saved import load_model, save_model
 from plugsamp.regression.response_weights import response_weights
 
 LABELS = np.array(["a", "c", "c", "b", "c", "b", None], dtype=object)
@@ -81,9 +81,9 @@ def test_fit_predict_save_load(tmp_path, options):
     assert prediction.calibrated is True and prediction.probabilities.shape == (160, 4)
     np.testing.assert_allclose(prediction.probabilities.sum(axis=1), 1)
     assert (prediction.labels == y).mean() > 0.8
-    save_model(tmp_path / "model", found.predictor)
+    save_model(tmp_path / "model", found)
     loaded = load_model(tmp_path / "model")
-    assert loaded.coding.order == found.predictor.coding.order
+    assert loaded.coding.order == found.coding.order
     np.testing.assert_array_equal(loaded.predict(corpus).probabilities, prediction.probabilities)
     assert set(found.weights()["output"]) < {"w", "x", "y", "z"}
     explained = found.explain(corpus, documents=[0, 1])
@@ -94,7 +94,7 @@ def test_probabilities_are_means_over_draws():
     found, corpus, _ = fitted()
     prediction = found.predict(corpus.take(np.arange(5)))
     (_, parts), *_ = prediction.predictive.mixtures()
-    loss, coding = found.predictor.loss, prediction.coding
+    loss, coding = found.loss, prediction.coding
     each = [loss.probabilities(one, coding) for _, f in parts for one in f]
     np.testing.assert_allclose(prediction.probabilities, np.mean(each, axis=0))
 
@@ -105,7 +105,7 @@ def test_resumes_to_the_bit(tmp_path):
     ps.fit(corpus, model, sweeps=6, checkpoint=tmp_path / "c")
     more = ps.fit(corpus, model, sweeps=12, checkpoint=tmp_path / "c", resume=True)
     whole = ps.fit(corpus, model, sweeps=12)
-    np.testing.assert_array_equal(more.predictor.eta, whole.predictor.eta)
+    np.testing.assert_array_equal(more.eta, whole.eta)
 
 
 def test_estimators_know_it():

@@ -69,7 +69,7 @@ def test_a_fitted_vectorizer_names_the_words_of_a_model():
     names = list(vectorizer.get_feature_names_out())
     counts = vectorizer.transform(texts)
     fitted = ps.fit(ps.Corpus.from_counts(counts, responses=labels), ps.Model(2, loss="hinge"), sweeps=20)
-    named = fitted.predictor.with_options(vocabulary=vectorizer.vocabulary_)
+    named = fitted.with_options(vocabulary=vectorizer.vocabulary_)
     assert named.vocabulary == tuple(names)
     assert named.predict(ps.Corpus.from_counts(counts, vocabulary=names)).labels.tolist() == labels
 
@@ -131,7 +131,7 @@ def test_covariates_by_name():
 
 def test_counts_without_names_of_another_width_are_refused():
     train = ps.Corpus.from_counts(X, responses=["a", "b", "a", "b"])
-    predictor = ps.fit(train, ps.Model(2, loss="hinge"), sweeps=5).predictor
+    predictor = ps.fit(train, ps.Model(2, loss="hinge"), sweeps=5)
     assert len(predictor.predict(ps.Corpus.from_counts(X)).labels) == 4
     for width in (2, 5):
         other = ps.Corpus.from_counts(np.ones((2, width), int))

@@ -273,7 +273,7 @@ def test_numbers_that_are_not_finite_are_refused_where_the_default_is(odd, tmp_p
     corpus = ps.Corpus.from_counts([[1, 2], [2, 0], [1, 1]], responses=["a", "b", "a"])
     fitted = ps.fit(corpus, ps.Model(2, loss=registry.resolve("losses", "odd")), sweeps=2)
     with pytest.raises(ValueError, match="the loss odd cannot be saved: its option horizon is inf"):
-        ps.save_model(tmp_path / "m", fitted.predictor)
+        ps.save_model(tmp_path / "m", fitted)
 
 
 def test_a_class_of_no_such_kind_is_named(odd):

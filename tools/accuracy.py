@@ -17,7 +17,7 @@ import plugsamp as ps
 from plugsamp import hydra_source
 from plugsamp.commands import run_fit
 from plugsamp.commands.fit import Settings
-from plugsamp.fitting.draws import Draws
+from plugsamp.fitting.recording import Recording
 from plugsamp.hydra_source import compose
 
 
@@ -26,7 +26,7 @@ def accuracy(predictor, corpus) -> float:
 
 
 def follow(chain, test, sweeps: int, every: int, label: str) -> None:
-    kept = Draws(chain)
+    kept = Recording(chain)
     cpu = 0.0
     while chain.sweep < sweeps:
         start = time.process_time()
@@ -36,13 +36,13 @@ def follow(chain, test, sweeps: int, every: int, label: str) -> None:
             kept.keep()
         if chain.sweep % every:
             continue
-        last = Draws(chain)
+        last = Recording(chain)
         last.keep()
-        mean = f"{accuracy(kept.predictor(), test):.4f}" if kept.n_kept else "-"
+        mean = f"{accuracy(kept.draws(), test):.4f}" if kept.n_kept else "-"
         rate = 1e9 * cpu / chain.sweep / len(chain.state.z)
         print(
             f"{label:>10} sweep {chain.sweep:4d} {cpu:7.1f} s {rate:6.0f} ns/token"
-            f"  last {accuracy(last.predictor(), test):.4f}  mean {mean}  moved {info.moved:.3f}",
+            f"  last {accuracy(last.draws(), test):.4f}  mean {mean}  moved {info.moved:.3f}",
             flush=True,
         )
 

@@ -67,7 +67,7 @@ def timed(file: str, n_topics: int) -> dict[str, float]:
     from plugsamp import cli, report
     from plugsamp.chain import Chain
     from plugsamp.commands import run_fit  # noqa: F401
-    from plugsamp.prediction.inference import Predictor
+    from plugsamp.posterior.draws import Draws
     from plugsamp.readers.records import TextReader
 
     imports = {"imports": time.process_time()}
@@ -94,7 +94,7 @@ def timed(file: str, n_topics: int) -> dict[str, float]:
         setattr(owner, name, watched)
 
     watch(TextReader, "read", "reading")
-    watch(Predictor, "predict_encoded", "prediction")
+    watch(Draws, "predict_encoded", "prediction")
     watch(report, "write", "report")
     watch(Chain, "_one_sweep", "sampling")
     with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
@@ -113,7 +113,7 @@ def threads(file: str, n_topics: int, rounds: int) -> None:
 
     from plugsamp.losses.coding import Coding
     from plugsamp.losses.none import NoLoss
-    from plugsamp.prediction.inference import Predictor
+    from plugsamp.posterior.draws import Draws
     from plugsamp.readers.jsonl import JsonLines
     from plugsamp.system import cores
 
@@ -123,7 +123,7 @@ def threads(file: str, n_topics: int, rounds: int) -> None:
     phi /= phi.sum(axis=1, keepdims=True)
     coding = Coding(np.empty((0, 0)), "none", np.array([], dtype=object))
     eta = np.empty((1, 0, n_topics))
-    model = Predictor(phi, eta, np.full(n_topics, 0.1), NoLoss(), coding, corpus.vocabulary)
+    model = Draws(phi, eta, np.full(n_topics, 0.1), NoLoss(), coding, corpus.vocabulary)
     some = corpus.take(np.arange(min(4000, corpus.n_documents)))
     print(f"\n{'one thread / two threads':28} {'wall s':>7} {'ratio':>6}")
     for name, work in {"reading": reader.read, "prediction": lambda: model.predict(some)}.items():

@@ -27,7 +27,7 @@ def simulated(n_topics: int, concentration: float, alpha: float, seed: int, n_do
     from plugsamp.corpus import Corpus
     from plugsamp.losses import NoLoss
     from plugsamp.losses.coding import Coding
-    from plugsamp.prediction.inference import Predictor
+    from plugsamp.posterior.draws import Draws
 
     rng = np.random.default_rng([seed, n_topics, round(1000 * concentration), round(1000 * alpha)])
     phi = rng.gamma(concentration, size=(n_topics, 2000)) + 1e-30
@@ -36,7 +36,7 @@ def simulated(n_topics: int, concentration: float, alpha: float, seed: int, n_do
     n = rng.integers(5, 151, n_documents)
     counts = np.array([rng.multinomial(m, t @ phi / (t @ phi).sum()) for m, t in zip(n, theta, strict=True)])
     words = [f"w{i}" for i in range(phi.shape[1])]
-    predictor = Predictor(
+    predictor = Draws(
         phi=phi, eta=np.zeros((1, 0, n_topics)), alpha=np.full(n_topics, alpha), loss=NoLoss(),
         coding=Coding.empty(), vocabulary=words,
     )  # fmt: skip
@@ -68,7 +68,7 @@ def of_corpus(model: str, corpus: str, single: int) -> dict:
     from sklearn.datasets import load_svmlight_file
 
     from plugsamp.corpus import Corpus
-    from plugsamp.prediction.models import load_model
+    from plugsamp.posterior.saved import load_model
 
     predictor = load_model(model)
     counts, _ = load_svmlight_file(corpus, zero_based=True, n_features=len(predictor.vocabulary))

@@ -75,7 +75,7 @@ def study(size: Size, seed: int) -> list[dict]:
         )  # fmt: skip
         burn_in = size.sweeps // 3
         result = ps.fit(corpus, model, seed=seed, sweeps=size.sweeps, burn_in=burn_in, thin=1, init=z)
-        eta = result.predictor.eta[:, 0, : size.topics]
+        eta = result.eta[:, 0, : size.topics]
         mean, (low, high) = eta.mean(axis=0), np.quantile(eta, (0.05, 0.95), axis=0)
         for k in range(size.topics):
             values = (weights[k], mean[k], low[k], high[k])

@@ -31,7 +31,7 @@ from pathlib import Path
 import numpy as np
 
 import plugsamp as ps
-from plugsamp.fitting.draws import Draws
+from plugsamp.fitting.recording import Recording
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from tools.bench_kernels import corpus as themed
@@ -204,9 +204,9 @@ def cell(data, model, n_outputs: int, length: int, collapse: str, given, writer,
         text = "-" if math.isinf(row["of_dense"]) else format(row["of_dense"], ".2f")
         shown.append(f"{row['kernel']} {text} ({row['ns_token']:.0f})")
         if setup is not None:
-            keeper = Draws(racer.chain)
+            keeper = Recording(racer.chain)
             keeper.keep()
-            row["score"] = setup.score(keeper.predictor())
+            row["score"] = setup.score(keeper.draws())
             shown[-1] += f" {row['log_joint_token']:.3f} score {row['score']:.3f}"
         writer({**where, **row})
     best = min(rows, key=lambda row: row["of_dense"])

@@ -24,7 +24,7 @@ class Memory:
     >>> memory = Memory()
     >>> half = ps.fit(corpus, ps.Model(2), sweeps=4, checkpoint=memory)
     >>> whole = ps.fit(corpus, ps.Model(2), sweeps=8, checkpoint=memory, resume=True)
-    >>> whole.predictor.digest == ps.fit(corpus, ps.Model(2), sweeps=8).predictor.digest
+    >>> whole.digest == ps.fit(corpus, ps.Model(2), sweeps=8).digest
     True
     """
 

@@ -66,7 +66,7 @@ def _netcdf(settings: Settings, run: Path, out: Path) -> None:
 
 def _model(settings: Settings, run: Path, out: Path) -> None:
     from plugsamp.commands.saved import load
-    from plugsamp.prediction.compact import export
+    from plugsamp.posterior.saved import export
 
     export(load(settings.run, {}, None), out, eta=settings.eta, overwrite=settings.overwrite)
 

@@ -63,4 +63,4 @@ def count_on_reference(posterior, reference: Corpus) -> None:
     for part in posterior.parts:
         stats = posterior.stats(part)
         if stats is not None:
-            stats["npmi"] = np.asarray(npmi(part.predictor.phi, counts))
+            stats["npmi"] = np.asarray(npmi(part.phi, counts))

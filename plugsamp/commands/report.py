@@ -49,7 +49,7 @@ def task(config: DictConfig) -> None:
         out = target("out", own if settings.out is None else settings.out, settings.overwrite, own)
         posterior = load(settings.run)
         given = HydraConfig.get().overrides.task
-        (train, test), texts = documents(config, run, posterior.predictor, Path(settings.run), given)
+        (train, test), texts = documents(config, run, posterior, Path(settings.run), given)
         if settings.documents and train is None:
             raise InputError(
                 "documents=... needs the corpus; say where it is: corpus=FORMAT corpus.path=FILE"

@@ -32,13 +32,14 @@ from plugsamp.losses.none import NoLoss
 from plugsamp.model import Model
 from plugsamp.options import check_kept
 from plugsamp.posterior import files
+from plugsamp.posterior.draws import MOST_PASSES
 from plugsamp.posterior.posterior import Posterior
 from plugsamp.posterior.rankings import check_ranking
 from plugsamp.posterior.record import record, references
+from plugsamp.posterior.saved import save_model
+from plugsamp.posterior.stored import check_model
 from plugsamp.posterior.summary import chosen as largest_topics
 from plugsamp.posterior.summary import outcome, rows_of
-from plugsamp.prediction.inference import MOST_PASSES
-from plugsamp.prediction.models import check_model, save_model
 from plugsamp.prediction.thresholds import check_decide
 from plugsamp.readers.base import Reader, Wanted
 from plugsamp.readers.texts import texts_of
@@ -133,7 +134,7 @@ def run(settings, chosen: Mapping, model: Model, folder: Path, resumed=None) -> 
         count_on_reference(posterior, reference)
     if settings.save_model:
         overwrite = settings.overwrite or resumed is not None
-        save_model(folder / "model", posterior.predictor, model, overwrite=overwrite)
+        save_model(folder / "model", posterior, model, overwrite=overwrite)
     posterior.validation = validation
     if validation is not None:
         posterior.evaluate(validation, held_out=True)

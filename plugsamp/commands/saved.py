@@ -16,8 +16,8 @@ from plugsamp.corpus import Corpus
 from plugsamp.errors import InputError
 from plugsamp.files.storage import MANIFEST
 from plugsamp.fitting.runfolder import CONFIG
+from plugsamp.posterior.saved import load_model
 from plugsamp.prediction.matching import SEVERAL, responses_for
-from plugsamp.prediction.models import load_model
 from plugsamp.readers.base import Wanted
 
 log = logging.getLogger(__name__)
@@ -66,8 +66,7 @@ def run_folder(path: str) -> Path:
 
 def wanted(predictor, need_responses: bool) -> Wanted:
     """What the reader should know of a saved model."""
-    members = getattr(predictor, "members", [predictor])
-    encoder = members[0].encoder
+    encoder = predictor.parts[0].encoder
     responses = "none"
     if need_responses and predictor.coding.task != "none":
         responses = "real" if predictor.coding.task in ("real", "count") else "classes"

@@ -32,7 +32,7 @@ from plugsamp.files.storage import StorageError
 from plugsamp.fitting.fit import fit
 from plugsamp.kernels.auto import Auto
 from plugsamp.model import Model
-from plugsamp.prediction.ensembles import SCHEMES
+from plugsamp.prediction.combine import SCHEMES
 from plugsamp.system import cores
 
 #: Parameters that are one of some words, where an estimator has them.
@@ -201,13 +201,12 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
                 "warm_start=False starts anew"
             ) from None
         self._memory, self._first_seed = memory, seed
-        self.posterior_ = result.detached()
-        self.predictor_ = result.predictor
+        self.posterior_ = self.predictor_ = result.detached()
         self.trace_ = result.trace
         self.n_iter_ = self.n_sweeps_ = result.n_sweeps
-        members = getattr(result.predictor, "members", [result.predictor])
-        self.components_ = members[0].phi if len(members) == 1 else np.stack([m.phi for m in members])
-        self._n_features_out = self.n_topics * len(members)  # models of their own stand side by side
+        parts = result.parts
+        self.components_ = parts[0].phi if len(parts) == 1 else np.stack([part.phi for part in parts])
+        self._n_features_out = self.n_topics * len(parts)  # models of their own stand side by side
         return self
 
     @contextmanager
@@ -255,10 +254,10 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     def _show_weights(self) -> None:
         """`coef_` and `intercept_`, means over kept draws; models of their own have weights of their own."""
-        if hasattr(self.predictor_, "members"):
+        if self.posterior_.owner:
             return
-        eta = self.predictor_.eta.mean(axis=0)
-        intercept = self.predictor_.intercept
+        (part,) = self.posterior_.parts
+        eta, intercept = part.eta.mean(axis=0), part.intercept
         self.coef_ = eta[:, :-1] if intercept else eta
         self.intercept_ = eta[:, -1] if intercept else np.zeros(len(eta))
 
@@ -267,7 +266,7 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def _predicted(self, X):
         check_is_fitted(self, "predictor_")
         with cores.threads(self._where()[1]):
-            return self.predictor_.predict(self._corpus(X, reset=False))
+            return self.posterior_.predict(self._corpus(X, reset=False), keep=False)
 
     def transform(self, X) -> np.ndarray:
         """The topic proportions of documents.

@@ -69,8 +69,8 @@ class SupervisedTopicRegressor(RegressorMixin, TopicEstimator):
         Sweeps in all.
     trace_ : list of dict
         A row a sweep, with ``log_joint``.
-    predictor_ : Predictor
-        The kept draws; `plugsamp.save_model` keeps it.
+    posterior_ : Posterior
+        What was fitted, also as `predictor_`: topics, weights, predictions; its method `save` keeps it.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 

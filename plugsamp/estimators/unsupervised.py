@@ -53,7 +53,8 @@ class TopicModel(TopicEstimator):
         Sweeps in all.
     trace_ : list of dict
         A row a sweep, with ``log_joint``.
-    predictor_ : Predictor
+    posterior_ : Posterior
+        What was fitted, also as `predictor_`: topics, weights, predictions; its method `save` keeps it.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 
@@ -125,4 +126,4 @@ class TopicModel(TopicEstimator):
         y : ignored
         """
         check_is_fitted(self, "predictor_")
-        return float(document_completion(self.predictor_, self._corpus(X, reset=False)).log_likelihood)
+        return float(document_completion(self.posterior_, self._corpus(X, reset=False)).log_likelihood)

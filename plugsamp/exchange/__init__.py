@@ -58,7 +58,7 @@ def to_arviz(fitted, *, draws: str | None = None, aligned: bool = False):
     _check_xarray()
     from plugsamp.exchange.datasets import datasets
 
-    groups, attributes = datasets(data, draws, aligned)
+    groups, attributes = datasets(*data, draws, aligned)
     inference_data = _inference_data()
     if inference_data is not None:
         return inference_data(attrs=attributes, **groups)

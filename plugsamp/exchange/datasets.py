@@ -8,10 +8,9 @@ from importlib.metadata import version
 import numpy as np
 
 from plugsamp.diagnostics.convergence import align
-from plugsamp.exchange.chains import Chains
 from plugsamp.exchange.predictive import responses_again
 from plugsamp.losses.coding import is_missing
-from plugsamp.prediction.inference import Predictor
+from plugsamp.posterior.draws import Draws
 
 #: Columns of a trace that no numbering of the topics changes, which are draws of the posterior.
 INVARIANT = ("log_joint", "loss", "alpha_sum", "beta")
@@ -25,8 +24,22 @@ NO_COMMON_NUMBERS = (
 )
 
 
-def datasets(data: Chains, draws: str | None = None, aligned: bool = False) -> tuple[dict, dict]:
-    """xarray data sets by group, and the attributes of the whole (see `to_arviz`)."""
+def datasets(
+    posterior, traces: list[dict], about: dict, draws: str | None = None, aligned: bool = False
+) -> tuple[dict, dict]:
+    """Return xarray data sets by group, and the attributes of the whole (see `to_arviz`).
+
+    Parameters
+    ----------
+    posterior : Posterior or None
+        Without one there are no kept draws.
+    traces : list of dict of str to float arrays (sweeps,)
+        By chain.
+    about : dict
+        Attributes, among them ``burn_in``.
+    draws, aligned
+        See `to_arviz`.
+    """
     import xarray
 
     draws = draws or ("kept" if aligned else "sweeps")
@@ -34,50 +47,60 @@ def datasets(data: Chains, draws: str | None = None, aligned: bool = False) -> t
         raise ValueError(f"draws must be sweeps or kept, not {draws!r}")
     if aligned and draws == "sweeps":
         raise ValueError("weights are there of the draws that were kept alone: aligned=True takes draws=kept")
-    if draws == "kept" and not data.has_draws:
+    if draws == "kept" and not _has_draws(posterior):
         raise ValueError(
             "the kept draws of weights are not those of known sweeps, the same in all chains (no model was "
             "saved, its weights are of a second step, or sweeps were changed on the way)"
         )
-    sweeps = data.traces[0]["sweep"].astype(np.int64)
-    wanted = np.sort(data.kept[0]) if draws == "kept" else sweeps[sweeps > data.burn_in]
+    sweeps = traces[0]["sweep"].astype(np.int64)
+    wanted = np.sort(posterior.parts[0].kept) if draws == "kept" else sweeps[sweeps > about["burn_in"]]
     if not len(wanted):
-        raise ValueError(f"no sweep is after the burn-in of {data.burn_in}")
+        raise ValueError(f"no sweep is after the burn-in of {about['burn_in']}")
     rows = np.searchsorted(sweeps, wanted)
-    if any(len(t["sweep"]) != len(sweeps) for t in data.traces):
+    if any(len(t["sweep"]) != len(sweeps) for t in traces):
         raise ValueError("the chains have different numbers of sweeps")
-    traced = {name: np.array([t[name][rows] for t in data.traces]) for name in data.traces[0]}
-    coords = {"chain": np.arange(len(data.traces)), "draw": wanted}
+    traced = {name: np.array([t[name][rows] for t in traces]) for name in traces[0]}
+    parts, corpus = ((), None) if posterior is None else (posterior.parts, posterior.corpus)
+    coords = {"chain": np.arange(len(traces)), "draw": wanted}
     groups = {
-        "posterior": xarray.Dataset(_posterior(data, traced, draws, aligned), coords),
+        "posterior": xarray.Dataset(_posterior(parts, traced, draws, aligned), coords),
         "sample_stats": xarray.Dataset(_statistics(traced), coords),
     }
     groups["observed_data"], groups["constant_data"] = (
-        xarray.Dataset(values) for values in (_observed(data), _constant(data, aligned))
+        xarray.Dataset(values) for values in (_observed(parts, corpus), _constant(parts, corpus, aligned))
     )
     if draws == "kept":
-        _add_responses(groups, data)
+        _add_responses(groups, posterior)
     groups = {name: group for name, group in groups.items() if group.variables}
-    for name, places in _coordinates(data, traced).items():
+    for name, places in _coordinates(parts, corpus, traced).items():
         for group in groups:
             if name in groups[group].dims and name not in groups[group].coords:
                 groups[group] = groups[group].assign_coords({name: places})
-    attributes = _attributes(data, draws, aligned)
+    seconds = float(sum(t["seconds"].sum() for t in traces))
+    attributes = _attributes(parts, seconds, draws, aligned) | about
     for name, group in groups.items():
         group.attrs.update(attributes if name == "posterior" else {})
     return groups, attributes
 
 
-def _add_responses(groups: dict, data: Chains) -> None:
+def _has_draws(posterior) -> bool:
+    """Whether the kept draws are known to be those of certain sweeps, the same in all chains."""
+    if posterior is None or not posterior.joint:
+        return False
+    first = list(posterior.parts[0].kept)
+    return bool(first) and all(list(p.kept) == first and len(p.eta) == len(first) for p in posterior.parts)
+
+
+def _add_responses(groups: dict, posterior) -> None:
     """Add what the kept draws say of the responses, where the loss is a likelihood."""
     import xarray
 
-    if not _observed(data):
+    if not groups["observed_data"].variables:
         return
-    found = responses_again(data, _output(data.predictors[0]))
+    found = responses_again(posterior, _output(posterior.parts[0]))
     if found is None:
         return
-    ids = np.array(data.corpus.ids, dtype=str)[found[1]]
+    ids = np.array(posterior.corpus.ids, dtype=str)[found[1]]
     sweeps = groups["posterior"].coords
     for name, variables in found[0].items():
         coords = {"document": ids}
@@ -86,7 +109,7 @@ def _add_responses(groups: dict, data: Chains) -> None:
         groups[name] = xarray.Dataset(variables, coords)
 
 
-def _posterior(data: Chains, traced: dict, draws: str, aligned: bool) -> dict:
+def _posterior(parts, traced: dict, draws: str, aligned: bool) -> dict:
     found = {
         name: (("chain", "draw"), traced[name])
         for name in INVARIANT
@@ -94,11 +117,11 @@ def _posterior(data: Chains, traced: dict, draws: str, aligned: bool) -> dict:
     }
     if draws == "sweeps":
         return found
-    first = data.predictors[0]
+    first = parts[0]
     if not first.coding.n_outputs:
         return found
     # The chain's draws are kept in the order of the sweeps.
-    eta = np.array([p.eta for p in data.predictors])
+    eta = np.array([p.eta for p in parts])
     output, n_topics, n_covariates = _output(first), first.n_topics, len(first.covariate_names)
     if n_covariates:
         covariates = eta[..., n_topics : n_topics + n_covariates]
@@ -106,25 +129,25 @@ def _posterior(data: Chains, traced: dict, draws: str, aligned: bool) -> dict:
     if first.intercept:
         found["intercept"] = (("chain", "draw", output), eta[..., -1])
     for name in first.parameters:
-        values = np.array([p.parameters[name] for p in data.predictors])
+        values = np.array([p.parameters[name] for p in parts])
         more = [
             output if size == eta.shape[2] else f"{name}_dim_{i}" for i, size in enumerate(values.shape[2:])
         ]
         found[name] = (("chain", "draw", *more), values)
     if aligned:
-        topics = np.array([chain[..., order] for chain, order in zip(eta, _orders(data), strict=True)])
+        topics = np.array([chain[..., order] for chain, order in zip(eta, _orders(parts), strict=True)])
         found["eta"] = (("chain", "draw", output, "topic"), topics)
     return found
 
 
-def _orders(data: Chains) -> list[np.ndarray]:
+def _orders(parts) -> list[np.ndarray]:
     """By chain its topics in the order of the first's."""
-    first = data.predictors[0].phi
-    return [np.arange(len(first)), *(align(p.phi, first) for p in data.predictors[1:])]
+    first = parts[0].phi
+    return [np.arange(len(first)), *(align(p.phi, first) for p in parts[1:])]
 
 
-def _output(predictor: Predictor) -> str:
-    return "response" if predictor.coding.task in ("real", "count") else "class"
+def _output(part: Draws) -> str:
+    return "response" if part.coding.task in ("real", "count") else "class"
 
 
 def _statistics(traced: dict) -> dict:
@@ -140,11 +163,10 @@ def _statistics(traced: dict) -> dict:
     return found
 
 
-def _observed(data: Chains) -> dict:
-    corpus = data.corpus
-    if corpus is None or corpus.responses is None or not data.predictors:
+def _observed(parts, corpus) -> dict:
+    if corpus is None or corpus.responses is None or not parts:
         return {}
-    coding, responses = data.predictors[0].coding, corpus.responses
+    coding, responses = parts[0].coding, corpus.responses
     if coding.task == "none":
         return {}
     missing = is_missing(responses)
@@ -153,27 +175,27 @@ def _observed(data: Chains) -> dict:
         labels = ["" if gone else str(value) for value, gone in zip(values.tolist(), missing, strict=True)]
         return {"y": ("document", np.array(labels, dtype=str))}
     values = np.where(missing, np.nan, np.where(missing, 0, responses).astype(float))
-    return {"y": (("document", _output(data.predictors[0])), values.reshape(len(values), -1))}
+    return {"y": (("document", _output(parts[0])), values.reshape(len(values), -1))}
 
 
-def _constant(data: Chains, aligned: bool) -> dict:
+def _constant(parts, corpus, aligned: bool) -> dict:
     found = {}
-    if data.corpus is not None:
-        found["n_tokens"] = ("document", data.corpus.lengths)
+    if corpus is not None:
+        found["n_tokens"] = ("document", corpus.lengths)
     if aligned:
-        phi = np.array([p.phi[order] for p, order in zip(data.predictors, _orders(data), strict=True)])
+        phi = np.array([p.phi[order] for p, order in zip(parts, _orders(parts), strict=True)])
         found["phi_mean"] = (("chain", "topic", "word"), phi)
     return found
 
 
-def _coordinates(data: Chains, traced: dict) -> dict:
+def _coordinates(parts, corpus, traced: dict) -> dict:
     """What the places of every dimension are called."""
     rates = [name.removeprefix("acceptance_") for name in traced if name.startswith("acceptance_")]
-    found = {"chain": np.arange(len(data.traces)), "proposal": np.array(rates, dtype=str)}
-    if data.corpus is not None:
-        found["document"] = np.array(data.corpus.ids, dtype=str)
-    if data.predictors:
-        first = data.predictors[0]
+    found = {"proposal": np.array(rates, dtype=str)}
+    if corpus is not None:
+        found["document"] = np.array(corpus.ids, dtype=str)
+    if parts:
+        first = parts[0]
         found |= {
             "topic": np.arange(first.n_topics),
             "word": np.array(first.vocabulary, dtype=str),
@@ -186,9 +208,9 @@ def _coordinates(data: Chains, traced: dict) -> dict:
     return found
 
 
-def _attributes(data: Chains, draws: str, aligned: bool) -> dict:
+def _attributes(parts, seconds: float, draws: str, aligned: bool) -> dict:
     left_out = []
-    if data.predictors and data.predictors[0].coding.n_outputs:
+    if parts and parts[0].coding.n_outputs:
         if draws == "sweeps":
             left_out.append("weights and parameters of the loss: they are kept of some draws (draws=kept)")
         if not aligned:
@@ -200,12 +222,11 @@ def _attributes(data: Chains, draws: str, aligned: bool) -> dict:
         "inference_library_version": version("plugsamp"),
         "python_version": platform.python_version(),
         "numpy_version": np.__version__,
-        "sampling_time": float(sum(t["seconds"].sum() for t in data.traces)),
-        "burn_in": data.burn_in,
+        "sampling_time": seconds,
         "topics": "aligned with those of chain 0 by mean topics" if aligned else "not aligned",
         "left_out": "; ".join(left_out),
     }
-    if data.predictors:
-        found["seeds"] = np.array([p.seed for p in data.predictors], dtype=np.int64)
-        found["loss"] = repr(data.predictors[0].loss)
-    return found | data.about
+    if parts:
+        found["seeds"] = np.array([p.seed for p in parts], dtype=np.int64)
+        found["loss"] = repr(parts[0].loss)
+    return found

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import numpy as np
 from scipy.special import logsumexp
 
-from plugsamp.exchange.chains import Chains
 from plugsamp.losses.coding import Coding, is_missing
 from plugsamp.random.draws import Purpose, stream
 
@@ -15,12 +14,12 @@ from plugsamp.random.draws import Purpose, stream
 REPLICATED = 3
 
 
-def responses_again(data: Chains, output: str) -> tuple[dict, np.ndarray] | None:
+def responses_again(posterior, output: str) -> tuple[dict, np.ndarray] | None:
     """Variables by group, and the documents that they are of; None where the loss is no likelihood.
 
     Parameters
     ----------
-    data : Chains
+    posterior : Posterior
         With a corpus, and with kept draws that belong to known sweeps.
     output : str
         The dimension of several responses.
@@ -40,19 +39,19 @@ def responses_again(data: Chains, output: str) -> tuple[dict, np.ndarray] | None
     The topics of a document are those that its words alone suggest, and p(y | draw) is a mean over draws of
     them. So leaving out a document's response, as `az.loo` does, leaves its words in.
     """
-    corpus = data.corpus
+    corpus = posterior.corpus
     missing = is_missing(corpus.responses).reshape(corpus.n_documents, -1).any(axis=1)
     documents = np.flatnonzero(~missing)
     known, found = corpus.take(documents), {"log_likelihood": [], "posterior_predictive": []}
-    coding = data.predictors[0].coding
+    coding = posterior.parts[0].coding
     y = _coded(known.responses, coding)
-    for number, predictor in enumerate(data.predictors):
-        encoded = known if predictor.encoder is None else predictor.encoder.transform(known)
-        _, _, mixture = predictor.folded(encoded)
+    for number, part in enumerate(posterior.parts):
+        encoded = known if part.encoder is None else part.encoder.transform(known)
+        _, _, mixture = part.folded(encoded)
         if not mixture.likelihood:
             return None
-        rng = stream(predictor.seed, Purpose.SPLIT, REPLICATED, number)
-        shape = (len(predictor.eta), *y.shape)
+        rng = stream(part.seed, Purpose.SPLIT, REPLICATED, number)
+        shape = (len(part.eta), *y.shape)
         log_p, again = np.empty(shape), np.empty(shape)
         for rows, s, bound, f in _parts(mixture):
             log_p[s, rows] = _log_p(bound, f, y[rows], coding)

@@ -21,16 +21,16 @@ from plugsamp.covariates.encoder import Encoder
 from plugsamp.covariates.options import Covariates
 from plugsamp.errors import InputWarning
 from plugsamp.fitting.deciding import decided
-from plugsamp.fitting.draws import STARTING, Draws, in_start
+from plugsamp.fitting.recording import STARTING, Recording, in_start
 from plugsamp.fitting.second_step import SecondStep
 from plugsamp.fitting.separate import fit_separately
 from plugsamp.fitting.starts import Start
 from plugsamp.fitting.two_step import check_second_step, without_responses
 from plugsamp.fitting.two_step import second_step as with_second_step
 from plugsamp.model import Model
-from plugsamp.posterior.parts import Part
+from plugsamp.posterior.draws import Draws
 from plugsamp.posterior.posterior import Posterior
-from plugsamp.prediction.ensembles import CHAINS, SCHEMES
+from plugsamp.prediction.combine import SCHEMES
 from plugsamp.prediction.thresholds import check_decide
 
 log = logging.getLogger(__name__)
@@ -89,7 +89,7 @@ def fit(
         of new documents too.
     multiclass : {"multitask", "ovr", "ovo"}
         Several classes share topics in one chain, or are separate chains, one a class against the rest
-        or one a pair of classes (`plugsamp.prediction.ensembles`).
+        or one a pair of classes (`plugsamp.prediction.combine`).
     chains : int
         So many chains of the model, which differ by their seeds; their predictions are averaged, and whether
         they agree is to be seen (`plugsamp.diagnostics.convergence`).
@@ -183,16 +183,18 @@ def fit(
         chain, part, start = _one_chain(
             corpus, model, kernel, backend, init, sampling, covariates, encoder, observers, checkpoint, resume
         )
-        posterior = Posterior(part.predictor, [part], chain=chain, start=start, **about)
+        posterior = Posterior([part], chain=chain, start=start, **about)
         return decided(posterior, decide, validation, again)
     if not isinstance(init, Start):
         raise ValueError("topics as init are for one chain, not for several (chains, multiclass=ovr, ovo)")
-    predictor, parts = fit_separately(
-        corpus, model, multiclass if chains == 1 else CHAINS, chains=chains, observers=observers,
-        n_jobs=n_jobs, kernel=kernel, backend=backend, covariates=encoder, init=init, checkpoint=checkpoint,
-        resume=resume, **vars(sampling),
+    combine = multiclass if chains == 1 else "mean"
+    parts, coding = fit_separately(
+        corpus, model, combine, chains=chains, observers=observers, n_jobs=n_jobs, kernel=kernel,
+        backend=backend, covariates=encoder, init=init, checkpoint=checkpoint, resume=resume,
+        **vars(sampling),
     )  # fmt: skip
-    return decided(Posterior(predictor, parts, start=start, **about), decide, validation, again)
+    posterior = Posterior(parts, combine, coding, start=start, **about)
+    return decided(posterior, decide, validation, again)
 
 
 @dataclass(frozen=True)
@@ -243,7 +245,7 @@ def _warn_of_few_tokens(corpus: Corpus, model: Model) -> None:
 
 def _one_chain(
     corpus, model, kernel, backend, init, sampling: Sampling, covariates, encoder, observers, place, resume
-) -> tuple[Chain, Part, str]:
+) -> tuple[Chain, Draws, str]:
     """Run a chain; returns it, what it leaves, and how it was started."""
     identity, step = None, sampling.second_step or SecondStep()
     if place is not None:
@@ -265,27 +267,22 @@ def _one_chain(
         chain = _chain(corpus, without_responses(model) if two_step else model, kernel, backend, init,
                        sampling, saved)  # fmt: skip
         stack.callback(chain.close)  # worker processes, if any
-        draws = Draws(chain, proportions=two_step)
+        recording = Recording(chain, proportions=two_step)
         if recorder is not None:
             recorder.begin(identity, sampling.sweeps)
-        _sample(draws, init, sampling, observers, recorder, saved)
+        _sample(recording, init, sampling, observers, recorder, saved)
         chain.close()  # nothing that follows needs workers
-        predictor = draws.predictor()
+        draws = recording.draws()
         if two_step:
-            predictor = with_second_step(
-                predictor, draws.proportions(), corpus, model, step, sampling.seed,
+            draws = with_second_step(
+                draws, recording.proportions(), corpus, model, step, sampling.seed,
                 method=sampling.weight_update, passes=sampling.weight_passes,
             )  # fmt: skip
         if encoder is not None:
-            predictor = replace(predictor, encoder=encoder)
+            draws = replace(draws, encoder=encoder)
         if recorder is not None:
             recorder.finish()
-    part = Part(
-        predictor, predictor.coding, columns=slice(0, predictor.n_topics), trace=draws.trace,
-        kept=list(draws.kept), seconds=draws.seconds, n_tokens=corpus.n_tokens,
-        approximations=tuple(chain.approximations),
-    )  # fmt: skip
-    return chain, part, draws.started
+    return chain, draws, recording.started
 
 
 def _chain(corpus, model, kernel, backend, init, sampling: Sampling, saved) -> Chain:
@@ -299,16 +296,16 @@ def _chain(corpus, model, kernel, backend, init, sampling: Sampling, saved) -> C
     )  # fmt: skip
 
 
-def _sample(draws: Draws, init, sampling: Sampling, observers, recorder, saved) -> None:
+def _sample(recording: Recording, init, sampling: Sampling, observers, recorder, saved) -> None:
     """Do the start and all sweeps, or those after a checkpoint."""
     kept = kept_sweeps(sampling.sweeps, sampling.burn_in, sampling.thin)
     if saved is not None:
-        _take_up(draws, saved, sampling.sweeps, kept, observers)
+        _take_up(recording, saved, sampling.sweeps, kept, observers)
     if isinstance(init, Start) and (saved is None or in_start(saved[1])):
-        draws.start(init, recorder, saved)
-    for _ in draws.sweeps(sampling.sweeps, kept, observers):
+        recording.start(init, recorder, saved)
+    for _ in recording.sweeps(sampling.sweeps, kept, observers):
         if recorder is not None:
-            recorder.after(draws)
+            recorder.after(recording)
 
 
 def _encoder(covariates, corpus: Corpus, model: Model) -> Encoder | None:
@@ -334,23 +331,23 @@ def _encoder(covariates, corpus: Corpus, model: Model) -> Encoder | None:
     return encoder
 
 
-def _take_up(draws: Draws, saved, sweeps: int, kept: frozenset[int], observers) -> None:
+def _take_up(recording: Recording, saved, sweeps: int, kept: frozenset[int], observers) -> None:
     """Put a new run where a checkpoint was, and tell the observers what has been traced."""
     if not in_start(saved[1]):
-        draws.restore(*saved)
-    if draws.sweep > sweeps:
+        recording.restore(*saved)
+    if recording.sweep > sweeps:
         raise ValueError(
-            f"the run has done {draws.sweep} sweeps already; sweeps must be that or more, not {sweeps}"
+            f"the run has done {recording.sweep} sweeps already; sweeps must be that or more, not {sweeps}"
         )
-    draws.take_up(kept)
-    where = f"sweep {draws.sweep}"
+    recording.take_up(kept)
+    where = f"sweep {recording.sweep}"
     if in_start(saved[1]):
         where = f"sweep {saved[1][STARTING]['sweep']} of its start"
     log.info("the run goes on after %s", where)
     for observer in observers:
         resumed = getattr(observer, "resumed", None)
         if resumed is not None:
-            resumed(draws.trace)
+            resumed(recording.trace)
 
 
 def check_scheme(supervised: str, multiclass: str, chains: int = 1) -> None:

@@ -18,8 +18,9 @@ from plugsamp.checkpoint.options import Checkpoints
 from plugsamp.checkpoint.signals import Stop
 from plugsamp.errors import ApproximationWarning, InputWarning
 from plugsamp.fitting.parallel import in_parallel
-from plugsamp.posterior.parts import Part, model_parts
-from plugsamp.prediction.ensembles import CHAINS, Ensemble, Task, tasks
+from plugsamp.losses.coding import Coding
+from plugsamp.posterior.draws import Draws
+from plugsamp.prediction.combine import tasks
 
 log = logging.getLogger(__name__)
 
@@ -27,7 +28,7 @@ log = logging.getLogger(__name__)
 def fit_separately(
     corpus,
     model,
-    scheme: str,
+    combine: str,
     *,
     seed: int,
     chains: int = 1,
@@ -36,16 +37,16 @@ def fit_separately(
     checkpoint: Checkpoints | Memory | None = None,
     resume: bool = False,
     **options,
-) -> tuple[Ensemble, list[Part]]:
-    """Fit every task of `plugsamp.prediction.ensembles.tasks` with `plugsamp.fit`.
+) -> tuple[list[Draws], Coding]:
+    """Fit chains of a model, or every task of `plugsamp.prediction.combine.tasks`, with `plugsamp.fit`.
 
     Parameters
     ----------
     corpus : Corpus
     model : Model
         Of each task. Class weights by name become weights of documents; "balanced" is by task.
-    scheme : {"ovr", "ovo", "chains"}
-        "chains": no tasks, but so many `chains` of the model.
+    combine : {"mean", "ovr", "ovo"}
+        "mean": no tasks, but so many `chains` of the model.
     seed : int
         Every task's seed is a function of it and of the task's number: not of `n_jobs`. The first of several
         chains has the seed itself.
@@ -62,80 +63,75 @@ def fit_separately(
 
     Returns
     -------
-    Ensemble
-    list of Part
+    list of Draws
+        With their names.
+    Coding
+        Of all classes.
 
     Raises
     ------
     ValueError
     """
-    if scheme == CHAINS:
-        coding = model.coding(corpus)
-        made = [Task(f"chain {number + 1}", None, corpus.responses) for number in range(chains)]
-    else:
-        made, coding = _tasks(corpus, model, scheme)
-    jobs = []
-    for number, task in enumerate(made):
-        member_seed = int(np.random.SeedSequence((seed, number)).generate_state(1)[0])
-        if scheme == CHAINS:
-            member_seed = member_seed if number else seed
-            member_model, weights = model, corpus.weights
-        else:
-            member_model, weights = _weighting(model, corpus, coding, number)
-        more = options
-        if checkpoint is not None:
-            more = options | {"checkpoint": checkpoint.member(number), "resume": resume}
-        jobs.append((task.corpus(corpus.with_weights(weights)), member_model, member_seed, more))
-    members: list[Part] = []
+    names, jobs, coding = (_chains if combine == "mean" else _tasks)(corpus, model, combine, seed, chains)
+    for number, job in enumerate(jobs):
+        place = {} if checkpoint is None else {"checkpoint": checkpoint.member(number), "resume": resume}
+        job.append(options | place)
+    parts: list[Draws] = []
     approximations: dict[str, None] = {}
     with ExitStack() as stack:
         if isinstance(checkpoint, Checkpoints):
             stack.enter_context(Lock(checkpoint.folder))
             stack.enter_context(Stop())  # to whom SIGTERM is an error like any: joblib ends its processes
-        done = in_parallel(_fit_member, jobs, [task.name for task in made], n_jobs)
+        done = in_parallel(_fit_member, jobs, names, n_jobs)
         stack.enter_context(closing(done))
-        for task, (member, memory) in zip(made, done, strict=True):
-            for row in member.trace:
-                row["chain" if scheme == CHAINS else "task"] = task.name
+        for name, (part, memory) in zip(names, done, strict=True):
+            for row in part.trace:
+                row["chain" if combine == "mean" else "task"] = name
                 for observe in observers:
                     observe(row)
-            for clause in member.approximations:
+            for clause in part.approximations:
                 if clause not in approximations:
                     approximations[clause] = None
                     warnings.warn(clause, ApproximationWarning, stacklevel=2)
             if isinstance(checkpoint, Memory):
-                checkpoint.keep_member(len(members), memory)
-            members.append(member)
-            log.info("model %d/%d: %s", len(members), len(made), one_line(task.name))
+                checkpoint.keep_member(len(parts), memory)
+            parts.append(part.with_record(name=name))
+            log.info("model %d/%d: %s", len(parts), len(names), one_line(name))
         if isinstance(checkpoint, Checkpoints) and not checkpoint.keep:
-            for number in range(len(made)):
+            for number in range(len(names)):
                 shutil.rmtree(checkpoint.member(number).folder, ignore_errors=True)
-    ensemble = Ensemble(
-        members=tuple(member.predictor for member in members),
-        names=tuple(task.name for task in made),
-        scheme=scheme,
-        coding=members[0].predictor.coding
-        if scheme == CHAINS
-        else replace(coding, y=np.empty((0, coding.n_outputs))),
-    )
-    parts = [
-        replace(made, trace=m.trace, kept=m.kept, stats=m.stats, seconds=m.seconds, n_tokens=m.n_tokens,
-                approximations=m.approximations)
-        for made, m in zip(model_parts(ensemble), members, strict=True)
-    ]  # fmt: skip
-    return ensemble, parts
+    return parts, parts[0].coding if combine == "mean" else coding
 
 
-def _tasks(corpus, model, scheme: str):
+def _seed(seed: int, number: int) -> int:
+    return int(np.random.SeedSequence((seed, number)).generate_state(1)[0])
+
+
+def _chains(corpus, model, combine: str, seed: int, chains: int):
+    """Names, arguments (corpus, model, seed) and coding of chains of one model."""
+    model.coding(corpus)  # refuses responses that do not fit before any process starts
+    jobs = [[corpus, model, _seed(seed, number) if number else seed] for number in range(chains)]
+    return [f"chain {number + 1}" for number in range(chains)], jobs, None
+
+
+def _tasks(corpus, model, combine: str, seed: int, chains: int):
+    """Names, arguments (corpus, model, seed) and coding of the binary tasks of several classes."""
     if model.loss.unsupervised:
-        raise ValueError(f"multiclass={scheme} needs a loss; without one there are no classes to tell apart")
+        raise ValueError(f"multiclass={combine} needs a loss; without one there are no classes to tell apart")
     task = model.coding(corpus).task
     if task not in ("binary", "multiclass", "multilabel"):
-        raise ValueError(f"multiclass={scheme} is for classes, and {model.loss!r} is for {task} responses")
-    return tasks(corpus, scheme)
+        raise ValueError(f"multiclass={combine} is for classes, and {model.loss!r} is for {task} responses")
+    made, coding = tasks(corpus, combine)
+    jobs = []
+    for number, (_, rows, responses) in enumerate(made):
+        own_model, weights = _weighting(model, corpus, coding, number)
+        chosen = corpus.with_weights(weights)
+        chosen = chosen if rows is None else chosen.take(rows)
+        jobs.append([chosen.with_responses(responses), own_model, _seed(seed, number)])
+    return [name for name, _, _ in made], jobs, replace(coding, y=np.empty((0, coding.n_outputs)))
 
 
-def _fit_member(corpus, model, seed, options) -> tuple[Part, Memory | None]:
+def _fit_member(corpus, model, seed, options) -> tuple[Draws, Memory | None]:
     from plugsamp.fitting.fit import fit
 
     with warnings.catch_warnings():

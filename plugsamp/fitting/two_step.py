@@ -10,7 +10,7 @@ from plugsamp.fitting import fixed_features
 from plugsamp.fitting.second_step import SecondStep
 from plugsamp.losses.none import NoLoss
 from plugsamp.model import Model
-from plugsamp.prediction.inference import Predictor
+from plugsamp.posterior.draws import Draws
 from plugsamp.regression.response_weights import response_weights
 
 
@@ -36,13 +36,13 @@ def check_second_step(corpus, model: Model, step: SecondStep) -> None:
 
 
 def second_step(
-    predictor: Predictor, zbar, corpus, model: Model, step: SecondStep, seed: int, method="auto", passes=1
-) -> Predictor:
-    """The predictor of the first step with weights learnt on its topic proportions.
+    draws: Draws, zbar, corpus, model: Model, step: SecondStep, seed: int, method="auto", passes=1
+) -> Draws:
+    """Return the draws of the first step with weights learnt on its topic proportions.
 
     Parameters
     ----------
-    predictor : Predictor
+    draws : Draws
         Of the model without responses.
     zbar : float64 (D, K)
         Topic proportions of the documents of `corpus`.
@@ -73,7 +73,7 @@ def second_step(
     else:
         eta = fixed_features.fit_linear(features, coding, step.regression, step.cost, weight, seed)
     return replace(
-        predictor,
+        draws,
         eta=eta,
         loss=model.loss,
         coding=replace(coding, y=np.empty((0, coding.n_outputs))),

@@ -12,12 +12,17 @@ import numpy as np
 from plugsamp.corpus import Corpus
 from plugsamp.errors import InputError
 from plugsamp.posterior import names as naming_files
-from plugsamp.posterior.parts import Part, calibrated, model_parts, naming
+from plugsamp.posterior.draws import Draws
+from plugsamp.posterior.parts import calibrated, naming, numbered
 from plugsamp.posterior.trace import Trace, joined
-from plugsamp.prediction.ensembles import CHAINS, Ensemble
-from plugsamp.prediction.inference import Predictor
+from plugsamp.prediction.combine import digest_of
 from plugsamp.prediction.results import Prediction
-from plugsamp.prediction.thresholds import with_thresholds
+
+#: What a posterior of one part has of it by itself, as a fitted model had before.
+_OF_THE_PART = (
+    "phi", "eta", "alpha", "loss", "parameters", "covariate_names", "intercept", "passes", "restarts", "seed",
+    "encoder", "source", "fold_in", "folded",
+)  # fmt: skip
 
 
 class Parts:
@@ -25,9 +30,12 @@ class Parts:
 
     Parameters
     ----------
-    predictor : Predictor or Ensemble
-    parts : sequence of Part, optional
-        The chains, or the binary models of ``ovr`` and ``ovo``, with their traces.
+    parts : sequence of Draws
+        Of each chain, or of each binary model of ``ovr`` and ``ovo``.
+    combine : {"mean", "ovr", "ovo"}
+        How the parts make a prediction: chains of one model by the mean over all their draws.
+    coding : Coding, optional
+        Of all classes; by default that of the parts.
     chain : Chain, optional
         The sampler of one chain.
     corpus : Corpus, optional
@@ -48,8 +56,9 @@ class Parts:
 
     def __init__(
         self,
-        predictor: Predictor | Ensemble,
-        parts: Sequence[Part] = (),
+        parts: Sequence[Draws],
+        combine: str = "mean",
+        coding=None,
         *,
         chain=None,
         corpus: Corpus | None = None,
@@ -61,10 +70,11 @@ class Parts:
         names: Mapping | None = None,
         source: str = "",
     ):
-        self.predictor, self.chain, self.corpus, self.test = predictor, chain, corpus, test
+        self.combine, self.coding = combine, parts[0].coding if coding is None else coding
+        self.parts: tuple[Draws, ...] = numbered(parts, combine, self.coding)
+        self.chain, self.corpus, self.test = chain, corpus, test
         #: Documents kept out of the training documents to choose settings by, where there are some.
         self.validation: Corpus | None = None
-        self.parts: tuple[Part, ...] = tuple(parts) or tuple(model_parts(predictor))
         self.burn_in, self.start, self.joint = burn_in, start, joint
         self.options, self._source = dict(options or {}), source
         self._names: dict[str, str] = {}
@@ -76,27 +86,31 @@ class Parts:
     # -- what it is made of --------------------------------------------------------------------------
 
     @property
-    def combine(self) -> str:
-        """How the parts make a prediction: "mean" of chains (or one), "ovr" or "ovo"."""
-        scheme = getattr(self.predictor, "scheme", CHAINS)
-        return "mean" if scheme == CHAINS else scheme
+    def predictor(self) -> Parts:
+        """Itself: the fitted model was an attribute before."""
+        return self
+
+    def __getattr__(self, name: str):
+        parts = self.__dict__.get("parts", ())
+        if name == "members" and len(parts) > 1:
+            return parts
+        if name not in _OF_THE_PART or not parts:
+            raise AttributeError(f"a {type(self).__name__} has no attribute {name!r}")
+        if len(parts) > 1:
+            raise AttributeError(f"each {self.owner} has {name!r} of its own: posterior.parts[0].{name}")
+        return getattr(parts[0], name)
 
     @property
     def owner(self) -> str | None:
         """What several parts are called in tables: "chain" or "task"; None of one chain."""
-        if not isinstance(self.predictor, Ensemble):
-            return None
-        return "chain" if self.combine == "mean" else "task"
+        if self.combine != "mean":
+            return "task"
+        return "chain" if len(self.parts) > 1 else None
 
     @property
     def vocabulary(self) -> tuple[str, ...]:
         """The words."""
-        return self.predictor.vocabulary
-
-    @property
-    def coding(self):
-        """Task and classes."""
-        return self.predictor.coding
+        return self.parts[0].vocabulary
 
     @property
     def n_topics(self) -> int:
@@ -106,12 +120,17 @@ class Parts:
     @property
     def digest(self) -> str:
         """SHA-256 of what prediction uses, in hex."""
-        return self.predictor.digest
+        return digest_of([part.digest for part in self.parts], self.combine)
+
+    @property
+    def topics_digest(self) -> str:
+        """SHA-256 of the topics alone, in hex: the same whatever is done with the weights."""
+        return digest_of([part.topics_digest for part in self.parts], self.combine)
 
     @property
     def calibrated(self) -> bool | None:
         """Whether probabilities or intervals are those of a likelihood; None where there are neither."""
-        return calibrated(self.predictor)
+        return calibrated(self.parts, self.combine, self.coding)
 
     @property
     def approximations(self) -> tuple[str, ...]:
@@ -159,14 +178,14 @@ class Parts:
         """Tokens of each topic after the last sweep, by part."""
         return [np.asarray((self.stats(part) or {}).get("tokens", ())) for part in self.parts]
 
-    def stats(self, part: Part) -> dict | None:
+    def stats(self, part: Draws) -> dict | None:
         """Return what is known of the topics of a part by name (K,), or None."""
         if part.stats is None and self.chain is not None:
             from plugsamp.diagnostics import topic_table
 
-            eta = self.parts[0].predictor.eta.mean(axis=0)
-            found = topic_table(self.chain, part.predictor.phi, eta, self.chain.corpus.counts())
-            self.parts = (replace(self.parts[0], stats=found),)
+            eta = self.parts[0].eta.mean(axis=0)
+            found = topic_table(self.chain, part.phi, eta, self.chain.corpus.counts())
+            self.parts = (self.parts[0].with_record(stats=found),)
             return found
         if part.number is None and part.chain is not None:  # a chain that is shown for all
             return self.parts[part.chain].stats
@@ -208,7 +227,7 @@ class Parts:
         InputError
             A topic that the model does not have, or a name that is no text of at most 80 characters.
         """
-        known = naming(self.predictor)
+        known = naming(self)
         if not isinstance(names, Mapping):
             names = naming_files.read(names, known)
         self._names |= naming_files.checked(
@@ -216,11 +235,11 @@ class Parts:
         )
         self._names = {key: name for key, name in self._names.items() if name}
 
-    def called(self, part: Part, k: int) -> str:
+    def called(self, part: Draws, k: int) -> str:
         """Return the name of a topic, or "topic 3"."""
         return self._names.get(part.key(k)) or f"topic {k}"
 
-    def _part_of(self, topic, part=None) -> tuple[Part, int]:
+    def _part_of(self, topic, part=None) -> tuple[Draws, int]:
         """The part and the number of a topic that is given by number, key or name."""
         keys = {p.key(k): (p, k) for p in self.parts for k in range(p.n_topics)}
         if isinstance(topic, str):
@@ -238,7 +257,7 @@ class Parts:
                 return chosen[0], int(topic)
         raise InputError(f"there is no topic {topic!r}: topics are 0 to {self.n_topics - 1}, or their names")
 
-    def _chosen(self, part, first: bool) -> list[Part]:
+    def _chosen(self, part, first: bool) -> list[Draws]:
         """The parts that a table shows: of several chains the first, unless others are asked for."""
         if part is None:
             return [self.parts[0]] if first and self.owner == "chain" else list(self.parts)
@@ -250,14 +269,14 @@ class Parts:
         names = ", ".join(repr(one.name) for one in self.parts[:5]) if self.owner else "0"
         raise InputError(f"there is no part {part!r}: it is a number from 0, 'all', or one of {names}")
 
-    def _one(self, part) -> Part:
+    def _one(self, part) -> Draws:
         """The part that is shown where topics of one model alone can be."""
         (one, *more) = self._chosen(part, first=True)
         if more:
             raise InputError(f"each model has topics of its own: give part=..., such as part={one.name!r}")
         return one
 
-    def note(self, parts: Sequence[Part]) -> str:
+    def note(self, parts: Sequence[Draws]) -> str:
         """Return what a table says of the part that it shows."""
         if self.owner is None or len(parts) > 1:
             return ""
@@ -269,29 +288,25 @@ class Parts:
 
     def with_options(self, **options) -> Parts:
         """Return the same with other `passes`, `burn_in`, `restarts`, `seed` or `vocabulary`."""
-        predictor = self.predictor.with_options(**options)
-        fresh = model_parts(predictor)
-        parts = [replace(p, predictor=f.predictor) for p, f in zip(self.parts, fresh, strict=True)]
-        return self._like(predictor, parts, chain=self.chain, corpus=self.corpus, test=self.test)
+        parts = [part.with_options(**options) for part in self.parts]
+        return self._like(parts, chain=self.chain, corpus=self.corpus, test=self.test)
 
     def deciding(self, thresholds) -> Parts:
         """Return the same with thresholds (C,) of its labels (`plugsamp.prediction.thresholds`)."""
-        predictor = with_thresholds(self.predictor, thresholds)
-        parts = self.parts
+        coding, parts = replace(self.coding, thresholds=thresholds), self.parts
         if self.combine == "mean":
-            own = getattr(predictor, "members", [predictor])
-            parts = [replace(p, predictor=m, coding=m.coding) for p, m in zip(self.parts, own, strict=True)]
-        return self._like(predictor, parts, chain=self.chain, corpus=self.corpus, test=self.test)
+            parts = [replace(part, coding=replace(part.coding, thresholds=thresholds)) for part in parts]
+        return self._like(parts, coding, chain=self.chain, corpus=self.corpus, test=self.test)
 
     def detached(self) -> Parts:
         """Return the same without the sampler and the documents, as a pickle holds it."""
         self.stats(self.parts[0])
-        return self._like(self.predictor, self.parts)
+        return self._like(self.parts)
 
-    def _like(self, predictor, parts, **more) -> Parts:
+    def _like(self, parts, coding=None, **more) -> Parts:
         return type(self)(
-            predictor, parts, burn_in=self.burn_in, start=self.start, joint=self.joint, options=self.options,
-            names=self._names, source=self._source, **more,
+            parts, self.combine, coding or self.coding, burn_in=self.burn_in, start=self.start,
+            joint=self.joint, options=self.options, names=self._names, source=self._source, **more,
         )  # fmt: skip
 
     def __reduce__(self):

@@ -176,7 +176,7 @@ def effects_of_draws(
 
 
 def effects(
-    predictor,
+    part,
     fields: str | Sequence[str],
     corpus,
     topics: Sequence[int] | None = None,
@@ -193,7 +193,7 @@ def effects(
 
     Parameters
     ----------
-    predictor : plugsamp.Predictor
+    part : plugsamp.posterior.draws.Draws
     fields : str or list of str
         A field of the corpus, several, or a formula (see `plugsamp.posterior.design.design`).
     corpus : Corpus
@@ -226,9 +226,9 @@ def effects(
     """
     draws = whole("draws", draws, 2, 256)
     by = design(fields, corpus)
-    n_topics = len(predictor.phi)
+    n_topics = len(part.phi)
     chosen = np.arange(n_topics) if topics is None else _topics(topics, n_topics)
-    drawn, known = proportions(predictor.fold_in, corpus.take(by.rows), draws, chosen)
+    drawn, known = proportions(part.fold_in, corpus.take(by.rows), draws, chosen)
     left_out = corpus.n_documents - int(known.sum())
     if left_out:
         rows = by.rows[known]

@@ -13,7 +13,7 @@ from plugsamp.brief import cut, shown
 from plugsamp.checks import listed
 from plugsamp.errors import InputError, InputWarning
 from plugsamp.losses.coding import is_missing
-from plugsamp.posterior.parts import Part
+from plugsamp.posterior.draws import Draws
 
 #: Terms and words of an explanation, outputs compared.
 TERMS, WORDS, OUTPUTS = 6, 6, 3
@@ -67,26 +67,26 @@ class Explanation:
     outputs_note: str = ""
 
 
-def explain(members: list[Part], predictor, corpus, rows: Sequence[int]) -> list[Explanation]:
+def explain(members: list[Draws], model, corpus, rows: Sequence[int]) -> list[Explanation]:
     """The explanations of some documents of a corpus in the model's vocabulary."""
     if not len(rows):
         return []
     documents = corpus.take(list(rows))
-    prediction = predictor.predict(documents)
+    prediction = model.predict(documents)
     by_member: dict[int, object] = {}
     return [
-        _one(members, predictor, documents, prediction, d, by_member) for d in range(documents.n_documents)
+        _one(members, model, documents, prediction, d, by_member) for d in range(documents.n_documents)
     ]
 
 
-def _one(members, predictor, documents, prediction, d: int, by_member: dict) -> Explanation:
+def _one(members, model, documents, prediction, d: int, by_member: dict) -> Explanation:
     coding = prediction.coding
     chosen, note = _outputs(coding, documents, prediction, d)
     blocks = []
-    for m, outputs in _models(members, predictor, coding, prediction, chosen, d).items():
+    for m, outputs in _models(members, model, coding, chosen).items():
         member = members[m]
         if m not in by_member:
-            by_member[m] = prediction if member.number is None else member.predictor.predict(documents)
+            by_member[m] = prediction if member.number is None else member.predict(documents)
         blocks.append(_block(member, outputs, documents, by_member[m], d))
     return Explanation(
         id=shown(documents.ids[d]),
@@ -135,11 +135,11 @@ def _label(value):
     return np.atleast_1d(value).tolist()[0]
 
 
-def _models(members, predictor, coding, prediction, chosen: list[int], d: int) -> dict[int, list[int]]:
+def _models(members, model, coding, chosen: list[int]) -> dict[int, list[int]]:
     """The models behind outputs, with the outputs of each that are shown."""
     if members[0].number is None:
         return {0: chosen}
-    if predictor.scheme == "ovr":
+    if model.combine == "ovr":
         return {c: [0] for c in chosen}
     # the pair of the two classes compared
     a, b = sorted((chosen * 2)[:2])
@@ -152,17 +152,17 @@ def _models(members, predictor, coding, prediction, chosen: list[int], d: int) -
     return {}
 
 
-def _block(member: Part, outputs: list[int], documents, prediction, d: int) -> Block:
+def _block(member: Draws, outputs: list[int], documents, prediction, d: int) -> Block:
     if prediction.predictive is None:  # a model without responses: the topics of the document alone
         topics, eta, x = prediction.zbar[d], np.zeros((0, member.n_topics)), np.zeros(0)
         names = []
     else:
         predictive = prediction.predictive
-        topics, eta = predictive.topics[d], member.eta.mean(axis=0)[outputs]
+        topics, eta = predictive.topics[d], member.weights.mean(axis=0)[outputs]
         covariates = predictive.covariates
         x = np.zeros(0) if covariates is None else covariates[[d]]
         x = np.asarray(x.todense() if sp.issparse(x) else x).ravel()
-        names = list(member.predictor.covariate_names)
+        names = list(member.covariate_names)
         if predictive.intercept:
             x, names = np.append(x, 1.0), [*names, "intercept"]
     n_topics = member.n_topics
@@ -192,14 +192,14 @@ def _covariates(parts, x, names: list[str]) -> list[Term]:
     return terms
 
 
-def word_parts(member: Part, documents, prediction, d: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def word_parts(member: Draws, documents, prediction, d: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the words of a document (W,), how often each is there, and p(k | w, d), float64 (K, W).
 
     p(k | w, d) is proportional to phi_kw theta_dk at the means.
 
     Parameters
     ----------
-    member : Part
+    member : Draws
     documents : Corpus
     prediction : Prediction
         Of this part alone, or of a model without parts.
@@ -207,20 +207,20 @@ def word_parts(member: Part, documents, prediction, d: int) -> tuple[np.ndarray,
     """
     counts = documents.counts()[[d]]
     words, n = counts.indices, counts.data
-    phi = member.predictor.phi[:, words].astype(float)
-    theta = prediction.zbar[d] * prediction.n_known[d] + member.predictor.alpha
+    phi = member.phi[:, words].astype(float)
+    theta = prediction.zbar[d] * prediction.n_known[d] + member.alpha
     joint = theta[:, None] * phi
     return words, n, joint / np.maximum(joint.sum(axis=0), 1e-300)
 
 
-def _words(member: Part, documents, prediction, d: int, topics: list[int]) -> dict[int, list[Word]]:
+def _words(member: Draws, documents, prediction, d: int, topics: list[int]) -> dict[int, list[Word]]:
     """The words that put topics into a document."""
     words, n, parts = word_parts(member, documents, prediction, d)
     found = {}
     for k in topics:
         mass = n * parts[k]
         best = [i for i in np.argsort(-mass, kind="stable")[:WORDS].tolist() if mass[i] > 0.05]
-        vocabulary = member.predictor.vocabulary
+        vocabulary = member.vocabulary
         found[k] = [Word(shown(vocabulary[words[i]], 30), int(n[i]), float(parts[k, i])) for i in best]
     return found
 

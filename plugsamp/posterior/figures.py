@@ -59,10 +59,10 @@ def _topics(posterior, ax, words: int = 6, by: str = "relevance", part=None):
 
 def _words(posterior, ax, topic=0, words: int = 15, by: str = "relevance", part=None):
     one, k = posterior._part_of(topic, part)
-    phi = one.predictor.phi
+    phi = one.phi
     marginal = tabulate.word_marginal(phi, (posterior.stats(one) or {}).get("tokens"))
     best = tabulate.top_words(phi, words, by, marginal)[k]
-    names = [one.predictor.vocabulary[w] for w in best]
+    names = [one.vocabulary[w] for w in best]
     return plots.plot_words(phi[k, best], names, marginal[best], posterior.called(one, k), ax)
 
 
@@ -71,7 +71,7 @@ def _weights(posterior, ax, output=None, part=None, level: float = 0.9):
     if not one.outputs:
         tabulate.weights(posterior, [one], level)  # raises, and says why
     names = tabulate.column_names(one, tabulate.topic_labels(posterior, one))
-    mean, low, high = tabulate.intervals(one.eta, level)
+    mean, low, high = tabulate.intervals(one.weights, level)
     if output is None and len(one.outputs) > 1:
         shown = [posterior.names.get(one.key(k)) or str(k) for k in range(one.n_topics)]
         return plots.plot_weight_map(mean[:, : one.n_topics], one.outputs, shown, ax)
@@ -79,7 +79,7 @@ def _weights(posterior, ax, output=None, part=None, level: float = 0.9):
     if output not in one.outputs:
         raise ValueError(f"there is no output {output!r}; the outputs are {', '.join(one.outputs[:20])}")
     c = one.outputs.index(output)
-    ends = (None, None) if len(one.eta) == 1 else (low[c], high[c])
+    ends = (None, None) if len(one.weights) == 1 else (low[c], high[c])
     return plots.plot_weights(mean[c], names, *ends, output, ax)
 
 

@@ -30,7 +30,7 @@ def topics(posterior, words: int, by: str) -> Table:
     """
     blocks = []
     for part in posterior.parts:
-        stats, p = posterior.stats(part), part.predictor
+        stats, p = posterior.stats(part), part
         best = top_words(p.phi, words, by, word_marginal(p.phi, stats["tokens"]))
         block = {"topic": np.arange(part.n_topics)} | {name: np.asarray(one) for name, one in stats.items()}
         blocks.append(block | {"top_words": [[p.vocabulary[w] for w in row] for row in best]})

@@ -31,7 +31,7 @@ def topic_key(member: int | None, topic) -> str:
 
 @dataclass(frozen=True)
 class Naming:
-    """What a model's topics are called in files of names (`plugsamp.report.members.naming`).
+    """What a model's topics are called in files of names (`plugsamp.posterior.parts.naming`).
 
     Attributes
     ----------

@@ -1,149 +1,108 @@
-"""The models that a posterior is made of: one chain, several chains, or binary models of their own."""
+"""Draws as the parts of one posterior: their numbers and names, and what their topics are called."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from itertools import combinations
 
 import numpy as np
 
 from plugsamp.losses.coding import Coding
+from plugsamp.posterior.draws import Draws
 from plugsamp.posterior.names import Naming, topic_key
-from plugsamp.posterior.trace import Trace
-from plugsamp.prediction.ensembles import CHAINS, Ensemble
-from plugsamp.prediction.inference import Predictor
 from plugsamp.prediction.predictive import Predictive
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Part:
-    """One chain, with topics of its own.
+def numbered(
+    parts: Sequence[Draws], combine: str = "mean", coding: Coding | None = None, names: Sequence[str] = ()
+) -> tuple[Draws, ...]:
+    """Return draws with numbers and names, as the parts of one posterior.
 
-    Attributes
+    Parameters
     ----------
-    predictor : Predictor
-        The kept draws.
+    parts : sequence of Draws
+    combine : {"mean", "ovr", "ovo"}
+        Chains of one model; or binary models, one against the rest or one against one.
     coding : Coding
-        With the user's classes.
-    number : int or None
-        Its place among several; None of one that is alone.
-    name : str
-        Of a chain "chain 1", of a binary model what it tells apart; "" of one that is alone.
-    columns : slice
-        Its topics among those of a prediction.
-    chain : int or None
-        Its place among several chains, of one that is shown for all.
-    trace : Trace
-        A row a sweep; empty where that is not known.
-    kept : sequence of int
-        The sweeps whose draws are kept; empty where that is not known.
-    stats : dict of str to arrays (K,), or None
-        What is known of its topics (`plugsamp.diagnostics.topic_table`).
-    seconds : float
-        Of the start and of sampling.
-    n_tokens : int
-        Sampled in a sweep.
-    approximations : tuple of str
-        What kept the chain from its posterior, a clause each.
+        Of all classes.
+    names : sequence of str
+        Of several parts; by default those that they have.
+
+    Raises
+    ------
+    ValueError
+        Another number of parts than the classes need.
     """
-
-    predictor: Predictor
-    coding: Coding
-    number: int | None = None
-    name: str = ""
-    columns: slice = field(default_factory=lambda: slice(0, None))
-    chain: int | None = None
-    trace: Trace = field(default_factory=Trace)
-    kept: Sequence[int] = ()
-    stats: dict | None = None
-    seconds: float = 0.0
-    n_tokens: int = 0
-    approximations: tuple[str, ...] = ()
-
-    def __repr__(self) -> str:
-        name = f"{self.name!r}, " if self.name else ""
-        draws = len(self.predictor.eta)
-        return f"Part({name}{self.n_topics} topics, {draws} kept draws, {len(self.trace)} sweeps)"
-
-    def key(self, topic: int) -> str:
-        """What a topic is called in files."""
-        return topic_key(self.chain if self.number is None else self.number, topic)
-
-    @property
-    def n_topics(self) -> int:
-        return self.predictor.n_topics
-
-    @property
-    def outputs(self) -> list[str]:
-        """What a positive linear predictor of each output speaks for."""
-        return [] if self.coding.task == "none" else self.coding.output_names
-
-    @property
-    def eta(self) -> np.ndarray:
-        """Draws of the weights, float64 (S, C, J); of two classes with an output each the difference."""
-        eta = self.predictor.eta
-        if self.coding.task == "binary" and eta.shape[1] == 2:
-            return eta[:, 1:] - eta[:, :1]
-        return eta
+    if combine == "mean" and len(parts) == 1:
+        (part,) = parts
+        n = part.n_topics
+        return (part.with_record(number=None, name="", columns=slice(0, n), user_coding=part.coding),)
+    names = list(names) or [part.name for part in parts]
+    codings = [part.coding for part in parts]
+    if combine != "mean":
+        sides = _sides([str(c) for c in coding.classes], combine)
+        codings = [Coding(np.empty((0, 1)), "binary", np.array(pair, dtype=object)) for pair in sides]
+    if not len(parts) == len(names) == len(codings) > 0:
+        raise ValueError(f"{len(parts)} models with {len(names)} names, and {len(codings)} are needed")
+    ends = np.cumsum([part.n_topics for part in parts]).tolist()
+    return tuple(
+        part.with_record(number=i, name=name, columns=slice(end - part.n_topics, end), user_coding=sides)
+        for i, (part, name, end, sides) in enumerate(zip(parts, names, ends, codings, strict=True))
+    )
 
 
-def model_parts(predictor: Predictor | Ensemble) -> list[Part]:
-    """The parts of a model, without traces."""
-    if not isinstance(predictor, Ensemble):
-        return [Part(predictor, predictor.coding, columns=slice(0, predictor.n_topics))]
-    found, first = [], 0
-    parts = zip(predictor.names, predictor.members, predictor.member_codings(), strict=True)
-    for number, (name, member, coding) in enumerate(parts):
-        found.append(Part(member, coding, number, name, slice(first, first + member.n_topics)))
-        first += member.n_topics
-    return found
+def _sides(classes: list[str], combine: str) -> list[tuple[str, str]]:
+    """What the two sides of each binary model are called."""
+    if combine == "ovr":
+        return [(f"not {name}", name) for name in classes]
+    return list(combinations(classes, 2))
 
 
-def alone(part: Part) -> Part:
-    """A chain that speaks for all, as a model that is alone but for what its topics are called in files."""
+def alone(part: Draws) -> Draws:
+    """Return a chain that stands for all, with the keys that its topics have among all chains."""
     if part.number is None:
         return part
-    return replace(part, number=None, name="", chain=part.number, columns=slice(0, part.n_topics))
+    columns = slice(0, part.n_topics)
+    return part.with_record(number=None, name="", chain=part.number, columns=columns)
 
 
-def naming(predictor: Predictor | Ensemble) -> Naming:
-    """What the topics of a model are called in files of names.
+def naming(posterior) -> Naming:
+    """Return what the topics of a posterior are called in files of names.
 
-    Files of names may be for the model, or for one of the models or chains that it is made of; those that do
-    not say so are for the model, or for the first of several chains. Earlier ones had the digest of the
-    weights too.
+    Files of names may be for the posterior, or for one of its parts. Those that do not say so are for the
+    posterior, or for the first of several chains. Earlier ones had the digest of the weights too.
     """
-    parts = model_parts(predictor)
-    prefixes = {predictor.topics_digest: "", predictor.digest: ""}
+    prefixes = {posterior.topics_digest: "", posterior.digest: ""}
     owners = {}
-    for member in parts:
-        if member.number is not None:
-            prefix = owners[member.name] = topic_key(member.number, "")
-            for digest in (member.predictor.topics_digest, member.predictor.digest):
+    for part in posterior.parts:
+        if part.number is not None:
+            prefix = owners[part.name] = topic_key(part.number, "")
+            for digest in (part.topics_digest, part.digest):
                 prefixes.setdefault(digest, prefix)
     return Naming(
-        digest=predictor.topics_digest,
-        keys=tuple(member.key(k) for member in parts for k in range(member.n_topics)),
+        digest=posterior.topics_digest,
+        keys=tuple(part.key(k) for part in posterior.parts for k in range(part.n_topics)),
         prefixes=prefixes,
-        unsaid=topic_key(0, "") if isinstance(predictor, Ensemble) and predictor.scheme == CHAINS else "",
+        unsaid=topic_key(0, "") if posterior.owner == "chain" else "",
         owners=owners,
     )
 
 
-def calibrated(predictor: Predictor | Ensemble) -> bool | None:
-    """Whether probabilities or intervals are those of a likelihood; None where there are neither."""
-    if isinstance(predictor, Ensemble):
-        alone = [calibrated(member) for member in predictor.members]
-        if predictor.scheme == "ovo" or any(found is None for found in alone):
-            return None
-        one_model = predictor.scheme == CHAINS or predictor.coding.one_model
-        return one_model and all(alone)
-    if predictor.coding.task == "none":
+def calibrated(parts: Sequence[Draws], combine: str, coding: Coding) -> bool | None:
+    """Return whether probabilities or intervals are those of a likelihood; None where there are neither."""
+    found = [_calibrated(part) for part in parts]
+    if combine == "ovo" or any(one is None for one in found):
         return None
-    n_covariates = len(predictor.covariate_names)
+    return (combine == "mean" or coding.one_model) and all(found)
+
+
+def _calibrated(draws: Draws) -> bool | None:
+    if draws.coding.task == "none":
+        return None
+    n_covariates = len(draws.covariate_names)
     return Predictive(
-        predictor.loss, predictor.eta, predictor.parameters, predictor.coding,
-        np.zeros((1, predictor.n_topics)), np.zeros((1, n_covariates)) if n_covariates else None,
-        predictor.intercept, lambda first, last: np.zeros((1, last - first, predictor.n_topics)),
-        predictor.source,
+        draws.loss, draws.eta, draws.parameters, draws.coding,
+        np.zeros((1, draws.n_topics)), np.zeros((1, n_covariates)) if n_covariates else None,
+        draws.intercept, lambda first, last: np.zeros((1, last - first, draws.n_topics)),
+        draws.source,
     ).calibrated  # fmt: skip

@@ -14,6 +14,7 @@ from plugsamp.errors import InputError
 from plugsamp.files.tables import Table
 from plugsamp.posterior import tabulate
 from plugsamp.posterior.base import Parts
+from plugsamp.prediction.combine import predict
 from plugsamp.prediction.results import Prediction
 from plugsamp.readers.frame import corpus_of_texts, missing_cell
 from plugsamp.system import cores
@@ -171,13 +172,18 @@ class Posterior(Parts):
         """Return the documents in the model's vocabulary, with the covariates that are made of words."""
         if tuple(corpus.vocabulary) == tuple(self.vocabulary):
             return corpus
-        encoder = self.parts[0].predictor.encoder
+        encoder = self.parts[0].encoder
         if encoder is not None:  # before words that are covariates, and no words of the model, are left out
             corpus = encoder.transform(corpus)
         return corpus.with_vocabulary(self.vocabulary)
 
-    def predict(self, corpus: Corpus | None = None, *, n_jobs: int | None = None) -> Prediction:
-        """Predict documents, by default the training documents; see `Predictor.predict`.
+    def predict(
+        self, corpus: Corpus | None = None, *, n_jobs: int | None = None, keep: bool = True
+    ) -> Prediction:
+        """Predict documents, by default the training documents.
+
+        A document's result depends on the model, the seed and the document alone: not on the others
+        predicted with it, its place among them, or the order of its words.
 
         Parameters
         ----------
@@ -186,14 +192,28 @@ class Posterior(Parts):
             read with other options, read the new ones with the same.
         n_jobs : int, optional
             Threads that predict, as joblib counts. No number depends on it.
+        keep : bool
+            Keep the predictions, of the last two corpora, for methods that need them again.
 
-        The predictions of the last two corpora are kept.
+        Returns
+        -------
+        Prediction
+            See `plugsamp.prediction.combine.predict` for several parts.
+
+        Raises
+        ------
+        ValueError
+            Where the model has covariates and the corpus not the same ones, nor the columns of which they
+            are made.
         """
         corpus = self._documents(corpus)
+        if not keep:
+            with cores.threads(n_jobs_of(n_jobs)):
+                return self._named(predict(self.parts, self.combine, self.coding, corpus))
         found = self._predicted.get(id(corpus))
         if found is None or found[0] is not corpus:
             with cores.threads(n_jobs_of(n_jobs)):
-                found = (corpus, self.predictor.predict(corpus))
+                found = (corpus, predict(self.parts, self.combine, self.coding, corpus))
             while len(self._predicted) > 1:
                 self._predicted.pop(next(iter(self._predicted)))
             self._predicted[id(corpus)] = found
@@ -206,7 +226,9 @@ class Posterior(Parts):
 
     def predict_iter(self, documents, *, batch: int | None = None, n_jobs: int | None = None):
         """Predict documents in batches; see `plugsamp.prediction.stream.predict_iter`."""
-        return self.predictor.predict_iter(documents, batch=batch, n_jobs=n_jobs)
+        from plugsamp.prediction.stream import BATCH, predict_iter
+
+        return predict_iter(self, documents, batch=BATCH if batch is None else batch, n_jobs=n_jobs)
 
     def evaluate(self, corpus: Corpus | None = None, held_out: bool | None = None):
         """Compare predictions with responses.
@@ -228,7 +250,7 @@ class Posterior(Parts):
 
         corpus = self._documents(self.test if corpus is None and self.test is not None else corpus)
         held_out = corpus is not self.corpus if held_out is None else held_out
-        found = evaluate(self.predictor, corpus, held_out, self.predict(corpus))
+        found = evaluate(self, corpus, held_out, self.predict(corpus))
         known = {id(self.corpus): "train", id(self.validation): "validation"}
         self._evaluated[known.get(id(corpus), "test")] = found
         return found
@@ -277,7 +299,7 @@ class Posterior(Parts):
         labels = tabulate.topic_labels(self, shown)
         labels = [labels[k] for k in numbers]
         return effects(
-            shown.predictor, fields, self._documents(corpus), list(numbers), labels=labels, **options
+            shown, fields, self._documents(corpus), list(numbers), labels=labels, **options
         )
 
     # -- elsewhere -----------------------------------------------------------------------------------

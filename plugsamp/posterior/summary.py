@@ -13,7 +13,7 @@ SHORT, SHOWN, WIDTH = 6, 25, 100
 
 def heading(posterior) -> list[str]:
     """Return a line of the model and its data, and one of its chains."""
-    coding, predictor = posterior.coding, posterior.parts[0].predictor
+    coding, first_part = posterior.coding, posterior.parts[0]
     several = (
         f" in each of {len(posterior.parts)} models ({posterior.combine})"
         if posterior.owner == "task"
@@ -23,7 +23,7 @@ def heading(posterior) -> list[str]:
     if coding.task == "none":
         first.append("no responses")
     else:
-        first.append(f"loss {predictor.loss!r}")
+        first.append(f"loss {first_part.loss!r}")
         n = len(coding.classes)
         what = {"binary": "2 classes", "multiclass": f"{n} classes", "multilabel": f"{n} labels"}
         first.append(what.get(coding.task, f"{n} response{'s' * (n > 1)}"))
@@ -34,9 +34,9 @@ def heading(posterior) -> list[str]:
     if posterior.trace:
         chains = f"{len(posterior.parts)} chains, " if posterior.owner == "chain" else ""
         second.append(f"{chains}{posterior.n_sweeps} sweeps, {posterior.burn_in} of them burn-in")
-    draws = len(predictor.eta)
+    draws = len(first_part.eta)
     second.append(f"{draws} kept draw{'s' * (draws > 1)}")
-    if predictor.source == "estimate":
+    if first_part.source == "estimate":
         second[-1] = "weights estimated in a second step"
     if posterior.seconds:
         second.append(duration(posterior.seconds))
@@ -48,10 +48,10 @@ def rows_of(posterior, words: int, by: str = "relevance") -> list[tuple[str, lis
     """Return the topics of each part with its name, the largest first."""
     found = []
     for part in posterior.parts:
-        p, stats = part.predictor, posterior.stats(part) or {}
+        p, stats = part, posterior.stats(part) or {}
         tokens = stats.get("tokens", [1.0] * part.n_topics)
         eta = p.eta.mean(axis=0)
-        found.append((part.name, topics(p.phi, tokens, eta, part.coding, p.vocabulary, words, by=by)))
+        found.append((part.name, topics(p.phi, tokens, eta, part.user_coding, p.vocabulary, words, by=by)))
     return found
 
 

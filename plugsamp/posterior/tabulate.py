@@ -9,7 +9,8 @@ from plugsamp.checks import listed, whole
 from plugsamp.errors import InputError
 from plugsamp.files.tables import Table
 from plugsamp.posterior import explanations
-from plugsamp.posterior.parts import Part, alone
+from plugsamp.posterior.draws import Draws
+from plugsamp.posterior.parts import alone
 from plugsamp.posterior.rankings import check_ranking, top_words, word_marginal
 
 #: What a topic's numbers are called in a table of topics, where they are known.
@@ -30,7 +31,7 @@ def intervals(eta, level: float) -> np.ndarray:
     return np.stack([np.mean(eta, axis=0), *np.quantile(eta, ends, axis=0)])
 
 
-def topics(posterior, parts: list[Part], words: int, by: str, level: float) -> Table:
+def topics(posterior, parts: list[Draws], words: int, by: str, level: float) -> Table:
     """Return a row a topic of some parts, the largest first; see `Posterior.topics`."""
     check_ranking(by)
     words = whole("words", words)
@@ -47,13 +48,13 @@ def topics(posterior, parts: list[Part], words: int, by: str, level: float) -> T
     )
 
 
-def _topics_of(posterior, part: Part, words: int, by: str, level: float) -> dict:
+def _topics_of(posterior, part: Draws, words: int, by: str, level: float) -> dict:
     stats = posterior.stats(part) or {}
     shares = None
     if "tokens" in stats:
         tokens = np.asarray(stats["tokens"], dtype=float)
         shares = tokens / max(tokens.sum(), 1.0)
-    phi, vocabulary = part.predictor.phi, part.predictor.vocabulary
+    phi, vocabulary = part.phi, part.vocabulary
     best = top_words(phi, words, by, word_marginal(phi, shares))
     order = np.arange(part.n_topics) if shares is None else np.argsort(-shares, kind="stable")
     found: dict = {"topic": order}
@@ -66,27 +67,28 @@ def _topics_of(posterior, part: Part, words: int, by: str, level: float) -> dict
     return found
 
 
-def _strongest(part: Part, level: float, order) -> dict:
+def _strongest(part: Draws, level: float, order) -> dict:
     """For each topic the output that it speaks for most, or else against, its weight and interval."""
-    mean, low, high = intervals(part.coding.by_class(part.eta[:, :, : part.n_topics]), level)
-    names = [str(c) for c in part.coding.classes] if part.coding.task == "binary" else part.coding.spoken_for
+    coding = part.user_coding
+    mean, low, high = intervals(coding.by_class(part.weights[:, :, : part.n_topics]), level)
+    names = [str(c) for c in coding.classes] if coding.task == "binary" else coding.spoken_for
     found: dict = {"speaks_for": [], "weight": [], "lower": [], "upper": []}
     for k in order:
-        if part.coding.task == "binary":  # one output: its sign says which class
+        if coding.task == "binary":  # one output: its sign says which class
             positive = mean[0, k] > 0
             numbers = (
                 (mean[0, k], low[0, k], high[0, k]) if positive else (-mean[0, k], -high[0, k], -low[0, k])
             )
             output = int(positive)
         else:
-            (output,) = part.coding.strongest(mean[:, k], 1)
+            (output,) = coding.strongest(mean[:, k], 1)
             numbers = (mean[output, k], low[output, k], high[output, k])
         for name, value in zip(found, (names[output], *map(float, numbers)), strict=True):
             found[name].append(value)
     return found
 
 
-def weights(posterior, parts: list[Part], level: float, output: str | None = None) -> Table:
+def weights(posterior, parts: list[Draws], level: float, output: str | None = None) -> Table:
     """Return a row an output and column; see `Posterior.weights`."""
     if not parts[0].outputs:
         raise ValueError(
@@ -94,7 +96,7 @@ def weights(posterior, parts: list[Part], level: float, output: str | None = Non
             "loss, such as ps.Model(50, loss='hinge'), learns weights from the responses of the corpus"
         )
     blocks = [weights_of(part, called(posterior, part), level, None) for part in parts]
-    source = parts[0].predictor.source
+    source = parts[0].source
     note = (
         "estimates of the second step, without intervals"
         if source == "estimate"
@@ -116,40 +118,40 @@ def _of_output(block: dict, output: str) -> dict:
     return {name: np.array(values)[rows] for name, values in block.items()}
 
 
-def _no_output(output: str, part: Part, names) -> str:
+def _no_output(output: str, part: Draws, names) -> str:
     """Return what to say where there are no weights of an output."""
     why = ""
-    if part.coding.classes is not None and output in map(str, part.coding.classes):
+    if part.user_coding.classes is not None and output in map(str, part.user_coding.classes):
         binary = "its weights are those of the other class with the sign changed"
-        why = f"; {binary if part.coding.task == 'binary' else f'{output!r} has no weights of its own'}"
+        why = f"; {binary if part.user_coding.task == 'binary' else f'{output!r} has no weights of its own'}"
     return f"there is no output {output!r}; the outputs are {listed(list(names), 20)}{why}"
 
 
-def called(posterior, part: Part) -> list[str]:
+def called(posterior, part: Draws) -> list[str]:
     """Return what the topics of a part are called: names, or "topic 3"."""
     return [posterior.called(part, k) for k in range(part.n_topics)]
 
 
-def column_names(part: Part, topics: list[str]) -> list[str]:
+def column_names(part: Draws, topics: list[str]) -> list[str]:
     """Return what the columns of the weights are called: topics, covariates, intercept."""
-    return [*topics, *part.predictor.covariate_names, *["intercept"] * part.predictor.intercept]
+    return [*topics, *part.covariate_names, *["intercept"] * part.intercept]
 
 
-def weights_of(part: Part, topics: list[str], level: float = 0.9, most: int | None = None) -> dict:
+def weights_of(part: Draws, topics: list[str], level: float = 0.9, most: int | None = None) -> dict:
     """Return the columns of a table of the weights of a part.
 
     Parameters
     ----------
-    part : Part
+    part : Draws
     topics : list of str
         What the topics are called.
     level : float
     most : int, optional
         Covariates at most: of more those with the strongest weights.
     """
-    eta, n_topics = part.eta, part.n_topics
+    eta, n_topics = part.weights, part.n_topics
     names = column_names(part, topics)
-    n_covariates = len(part.predictor.covariate_names)
+    n_covariates = len(part.covariate_names)
     if most is not None and n_covariates > most and part.outputs:
         strength = np.abs(eta.mean(axis=0)).max(axis=0)
         weakest = np.argsort(-strength[n_topics : n_topics + n_covariates], kind="stable")[most:]
@@ -165,16 +167,16 @@ def weights_of(part: Part, topics: list[str], level: float = 0.9, most: int | No
     }
 
 
-def topic_labels(posterior, part: Part, words: int = 3) -> list[str]:
+def topic_labels(posterior, part: Draws, words: int = 3) -> list[str]:
     """Return what pictures call the topics: their names, or numbers and first words by relevance."""
-    phi, vocabulary = part.predictor.phi, part.predictor.vocabulary
+    phi, vocabulary = part.phi, part.vocabulary
     stats = posterior.stats(part) or {}
     best = top_words(phi, words, "relevance", word_marginal(phi, stats.get("tokens")))
     found = [f"{k} {' '.join(vocabulary[w] for w in row)}" for k, row in enumerate(best)]
     return [posterior.names.get(part.key(k)) or label for k, label in enumerate(found)]
 
 
-def stacked(blocks: list[dict], owner: str | None, parts: list[Part]) -> dict:
+def stacked(blocks: list[dict], owner: str | None, parts: list[Draws]) -> dict:
     """Return the columns of several tables one below the other; `owner` names a first column of parts."""
     columns: dict = {}
     if owner is not None:
@@ -187,35 +189,35 @@ def stacked(blocks: list[dict], owner: str | None, parts: list[Part]) -> dict:
     return columns
 
 
-def documents_of_topic(posterior, part: Part, k: int, corpus, n: int) -> Table:
+def documents_of_topic(posterior, part: Draws, k: int, corpus, n: int) -> Table:
     """Return the documents that have most of a topic; see `Posterior.documents`."""
     prediction = posterior.predict(corpus)
     share = prediction.theta[:, part.columns][:, k]
     share = np.where(prediction.n_known > 0, share, -1.0)
     rows = np.argsort(-share, kind="stable")[:n]
     rows = rows[share[rows] >= 0]
-    known = corpus if tuple(corpus.vocabulary) == part.predictor.vocabulary else None
+    known = corpus if tuple(corpus.vocabulary) == part.vocabulary else None
     found: dict = {"id": [corpus.ids[d] for d in rows], "share": share[rows]}
     if corpus.responses is not None:
         found["response"] = [explanations.response_of(corpus, d) for d in rows]
-    known = corpus.with_vocabulary(part.predictor.vocabulary) if known is None else known
+    known = corpus.with_vocabulary(part.vocabulary) if known is None else known
     counts = known.counts()
     found["words"] = [_words(part, k, counts, prediction.theta[d, part.columns], d) for d in rows]
     title = f"Documents with most of {posterior.called(part, k)}"
     return Table(found, title, {"share": ".1%"})
 
 
-def _words(part: Part, k: int, counts, theta, d: int, n: int = 8) -> list[str]:
+def _words(part: Draws, k: int, counts, theta, d: int, n: int = 8) -> list[str]:
     """The words of a document that are most the topic's: n_w p(k | w, d)."""
     place = slice(counts.indptr[d], counts.indptr[d + 1])
     words, times = counts.indices[place], counts.data[place]
-    phi = part.predictor.phi[:, words].astype(float)
+    phi = part.phi[:, words].astype(float)
     mass = times * phi[k] * theta[k] / np.maximum(theta @ phi, 1e-300)
     best = words[np.argsort(-mass, kind="stable")[:n]]
-    return [part.predictor.vocabulary[w] for w in best]
+    return [part.vocabulary[w] for w in best]
 
 
-def documents(posterior, part: Part, corpus) -> Table:
+def documents(posterior, part: Draws, corpus) -> Table:
     """Return a row a document with its main topics; see `Posterior.documents`."""
     prediction = posterior.predict(corpus)
     theta = prediction.theta[:, part.columns]
@@ -235,9 +237,9 @@ def documents(posterior, part: Part, corpus) -> Table:
 
 def explanation(posterior, corpus, chosen) -> Table:
     """Return the terms of f for some documents; see `Posterior.explain`."""
-    parts, model = list(posterior.parts), posterior.predictor
+    parts, model = list(posterior.parts), posterior
     if posterior.owner == "chain":  # topics of two chains have no common numbers: the first speaks for all
-        parts, model = [alone(parts[0])], parts[0].predictor
+        parts, model = [alone(parts[0])], parts[0]
     known = posterior.known(corpus)
     rows = explanations.rows_of(posterior, corpus, chosen)
     columns: dict[str, list] = {

@@ -23,7 +23,7 @@ def shown(posterior, corpus, part=None) -> tuple:
     one = posterior._one(part)
     theta = posterior.predict(corpus).theta[:, one.columns]
     theta = theta / theta.sum(axis=1, keepdims=True)
-    return one.predictor.phi, theta, posterior.known(corpus).counts(), one.predictor.vocabulary
+    return one.phi, theta, posterior.known(corpus).counts(), one.vocabulary
 
 
 def pyldavis_data(phi, theta, counts, vocabulary: Sequence[str]) -> dict:

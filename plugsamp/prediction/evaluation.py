@@ -149,12 +149,12 @@ class Evaluation:
         return prediction_table(self.prediction, self.truth)
 
 
-def evaluate(predictor, corpus, held_out: bool = False, prediction: Prediction | None = None) -> Evaluation:
+def evaluate(posterior, corpus, held_out: bool = False, prediction: Prediction | None = None) -> Evaluation:
     """Predict a corpus, and compare with its responses where it has them (`plugsamp.prediction.metrics`).
 
     Parameters
     ----------
-    predictor : Predictor or Ensemble
+    posterior : Posterior or Draws
     corpus : Corpus
     held_out : bool
         Whether the documents are new. Of a model without responses their words are scored then
@@ -163,14 +163,13 @@ def evaluate(predictor, corpus, held_out: bool = False, prediction: Prediction |
     prediction : Prediction, optional
         Of the corpus, where it has been made already.
     """
-    prediction = predictor.predict(corpus) if prediction is None else prediction
+    prediction = posterior.predict(corpus) if prediction is None else prediction
     truth = responses_for(prediction.coding, corpus)
     measured = {}
     if truth is not None and prediction.labels is not None:
         measured = metrics.evaluate(prediction, truth)
     elif held_out and prediction.labels is None:
-        members = getattr(predictor, "members", [predictor])
-        found = [document_completion(member, corpus) for member in members]
+        found = [document_completion(part, corpus) for part in posterior.parts]
         log_likelihood = float(np.mean([one.log_likelihood for one in found]))
         measured = {
             "main": "log_likelihood",

@@ -76,7 +76,7 @@ class FoldIn:
     alpha : float64 (K,)
     vocabulary : tuple of str (V,)
     passes, burn_in, restarts : int
-        See `plugsamp.prediction.inference.Predictor`.
+        See `plugsamp.posterior.draws.Draws`.
     secret : str
         What the streams of documents are keyed by, beside their words.
     """

@@ -8,8 +8,8 @@ import numpy as np
 
 from plugsamp.brief import line
 from plugsamp.checks import MOST, whole
+from plugsamp.posterior.draws import Draws
 from plugsamp.prediction.fold_in import STEPS, Tokens, pieces
-from plugsamp.prediction.inference import Predictor
 from plugsamp.prediction.matching import warn_of_strangers
 from plugsamp.random.draws import Purpose, stream
 
@@ -52,12 +52,12 @@ class HeldOut:
         return float(np.exp(-self.log_likelihood))
 
 
-def document_completion(predictor, corpus, seed: int = 0) -> HeldOut:
+def document_completion(model, corpus, seed: int = 0) -> HeldOut:
     """One half of each document's tokens scored by the topics found in the other half.
 
     Parameters
     ----------
-    predictor : Predictor
+    model : Posterior of one chain, or Draws
     corpus : Corpus
         Of any vocabulary; words that the model does not know are left out.
     seed : int
@@ -69,18 +69,19 @@ def document_completion(predictor, corpus, seed: int = 0) -> HeldOut:
         A token w has the probability sum_k theta_k phi_kw, theta the posterior mean of the other half. A
         document of one token is scored by the prior's mean.
     """
-    fold_in = _fold_in(predictor)
-    tokens = _tokens(predictor, corpus)
+    draws = _one(model)
+    fold_in = draws.fold_in
+    tokens = _tokens(draws, corpus)
     fitted = _half(tokens, fold_in.keys(tokens), whole("seed", seed, most=None))
     parts = Tokens(tokens.words[fitted], _offsets(tokens, fitted), tokens.n_unknown)
     zbar, n_fitted = fold_in.zbar(parts), parts.lengths
-    alpha = predictor.alpha
+    alpha = draws.alpha
     theta = (zbar * n_fitted[:, None] + alpha) / (n_fitted + alpha.sum())[:, None]
     document = np.repeat(np.arange(len(n_fitted)), tokens.lengths)[~fitted]
     scored = tokens.words[~fitted]
     n_scored = np.bincount(document, minlength=len(n_fitted))
     log_p = np.zeros(len(n_fitted))
-    phi = predictor.phi.T  # word-major in memory
+    phi = draws.phi.T  # word-major in memory
     edges = np.concatenate([[0], np.cumsum(n_scored)])
     for first in range(0, len(n_fitted), _CHUNK):
         rows = slice(edges[first], edges[min(first + _CHUNK, len(n_fitted))])
@@ -89,16 +90,16 @@ def document_completion(predictor, corpus, seed: int = 0) -> HeldOut:
     return HeldOut(log_p, n_scored, "document completion")
 
 
-def left_to_right(predictor, corpus, particles: int = 20) -> HeldOut:
+def left_to_right(model, corpus, particles: int = 20) -> HeldOut:
     """The probability of whole documents by the left-to-right estimate (Wallach et al. 2009), unbiased.
 
     Its cost grows with the square of a document's length. Of one document it is rough: with 20 particles the
     logarithm for six words has a standard error of a quarter, which falls with the root of their number. The
-    seed is the predictor's (`Predictor.with_options`).
+    seed is the model's (`Posterior.with_options`).
 
     Parameters
     ----------
-    predictor : Predictor
+    model : Posterior of one chain, or Draws
     corpus : Corpus
     particles : int
 
@@ -108,32 +109,32 @@ def left_to_right(predictor, corpus, particles: int = 20) -> HeldOut:
     """
     from plugsamp.kernels import left_to_right as compiled
 
-    fold_in = _fold_in(predictor)
+    draws = _one(model)
+    fold_in = draws.fold_in
     # the counts of two sets of particles are numbered in 32 bits
-    particles = whole("particles", particles, 1, MOST // (2 * predictor.n_topics))
-    tokens = _tokens(predictor, corpus)
+    particles = whole("particles", particles, 1, MOST // (2 * draws.n_topics))
+    tokens = _tokens(draws, corpus)
     log_p = np.empty(len(tokens.lengths))
-    phi = np.ascontiguousarray(predictor.phi.T)
+    phi = np.ascontiguousarray(draws.phi.T)
     keys, lengths = fold_in.keys(tokens), tokens.lengths.astype(float)
-    for first, last in pieces(lengths**2 * (particles * predictor.n_topics / 2), STEPS):
+    for first, last in pieces(lengths**2 * (particles * draws.n_topics / 2), STEPS):
         compiled.left_to_right(
-            tokens.words, tokens.offsets[first : last + 1], phi, predictor.alpha, keys[first:last],
+            tokens.words, tokens.offsets[first : last + 1], phi, draws.alpha, keys[first:last],
             particles, log_p[first:last],
         )  # fmt: skip
     return HeldOut(log_p, tokens.lengths, "left to right")
 
 
-def _fold_in(predictor):
-    if not isinstance(predictor, Predictor):
-        several = "; its `members` can be scored one by one" if hasattr(predictor, "members") else ""
-        what = type(predictor).__name__
-        raise TypeError(f"words are scored by a Predictor with topics of its own, not by {what}{several}")
-    return predictor.fold_in
+def _one(model) -> Draws:
+    """The draws of a posterior of one chain."""
+    if len(model.parts) > 1:
+        raise TypeError("words are scored by the topics of one chain: posterior.parts[0], parts[1], ...")
+    return model.parts[0]
 
 
-def _tokens(predictor, corpus) -> Tokens:
-    tokens = predictor.fold_in.tokens(corpus)
-    warn_of_strangers(tokens.lengths, tokens.n_unknown, corpus.vocabulary, predictor.vocabulary)
+def _tokens(draws: Draws, corpus) -> Tokens:
+    tokens = draws.fold_in.tokens(corpus)
+    warn_of_strangers(tokens.lengths, tokens.n_unknown, corpus.vocabulary, draws.vocabulary)
     return tokens
 
 

@@ -48,7 +48,7 @@ class Mixture:
     loss : Loss
     coding : Coding
     source : {"posterior", "weighted", "estimate"}
-        See `plugsamp.prediction.inference.Predictor`.
+        See `plugsamp.posterior.draws.Draws`.
     n_documents : int
     """
 
@@ -175,7 +175,7 @@ class Predictive(Mixture):
     draw_topics : callable (first, last) -> float64 (R, last - first, K)
         Draws of the proportions of documents first:last, the same at each call.
     source : {"posterior", "weighted", "estimate"}
-        See `plugsamp.prediction.inference.Predictor`.
+        See `plugsamp.posterior.draws.Draws`.
     """
 
     def __init__(

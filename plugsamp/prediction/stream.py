@@ -24,8 +24,7 @@ def predict_iter(model, documents, *, batch: int = BATCH, n_jobs: int | None = N
 
     Parameters
     ----------
-    model : object with ``predict(corpus)`` and ``vocabulary``
-        Such as a Predictor.
+    model : Posterior
     documents : Reader, Corpus, or iterable of Corpus
         A reader of JSON lines, tables or lines reads its file (training and test documents alike, in the
         order of the file) as the batches are asked for. Corpora of an iterable are batches as they are.
@@ -92,4 +91,4 @@ def predicted(model, batches: Iterable[Corpus], n_jobs: int | None) -> Iterator[
 
 def _quietly(model, corpus: Corpus) -> tuple[Corpus, Prediction]:
     with no_word_of_strangers():
-        return corpus, model.predict(corpus)
+        return corpus, model.predict(corpus, keep=False)

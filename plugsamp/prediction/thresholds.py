@@ -7,12 +7,9 @@ and Lin 2007).
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from plugsamp.checks import is_number
-from plugsamp.prediction.ensembles import CHAINS, Ensemble
 
 #: What `decide` may be, beside a number.
 METHODS = ("auto", "zero", "prevalence", "validated")
@@ -25,15 +22,6 @@ def check_decide(decide) -> None:
     """Refuse a way to decide that does not exist (ValueError)."""
     if not (decide in METHODS if isinstance(decide, str) else is_number(decide) and np.isfinite(decide)):
         raise ValueError(f"decide must be {', '.join(METHODS)} or a number, not {decide!r}")
-
-
-def with_thresholds(predictor, thresholds):
-    """Return the predictor with thresholds (C,) of its labels; None for those of the loss."""
-    coding = replace(predictor.coding, thresholds=thresholds)
-    if isinstance(predictor, Ensemble) and predictor.scheme == CHAINS:
-        members = tuple(with_thresholds(member, thresholds) for member in predictor.members)
-        return replace(predictor, members=members, coding=coding)
-    return replace(predictor, coding=coding)
 
 
 def found(decide: str, scores, truth, n_labels: float) -> np.ndarray:

@@ -30,7 +30,7 @@ FAINT = 0.08
 
 @dataclass(frozen=True)
 class Piece:
-    """Part of a text: what stands there, its tint, and for whom it speaks."""
+    """Draws of a text: what stands there, its tint, and for whom it speaks."""
 
     text: str
     shade: str = ""
@@ -54,9 +54,9 @@ def documents_of(parts, predictor, corpora: Mapping, chosen: Sequence[str], foun
 
     Parameters
     ----------
-    parts : list of Part
+    parts : list of Draws
         That are shown.
-    predictor : Predictor or Ensemble
+    predictor : Posterior or Draws
         Of these parts.
     corpora : mapping of str to Corpus
         "test", "training" or "new" documents, in the model's vocabulary.
@@ -208,18 +208,18 @@ def _effects(
         if not why.blocks:
             return [], "", ""
         part = next((p for p in parts if shown(p.name) == why.blocks[0].model), part)
-        prediction = part.predictor.predict(corpus)
+        prediction = part.predict(corpus)
     words, times, of_topics = explanations.word_parts(part, corpus, prediction, d)
-    vocabulary = part.predictor.vocabulary
+    vocabulary = part.vocabulary
     if not part.outputs or not len(words):
         return [(vocabulary[w], 0.0, int(n)) for w, n in zip(words, times, strict=True)], "", ""
-    eta = part.coding.by_class(part.eta[:, :, : part.n_topics].mean(axis=0))
-    names = [shown(name) for name in part.coding.spoken_for]
-    if part.coding.task == "binary":
-        classes = [shown(name) for name in part.coding.classes]
+    eta = part.user_coding.by_class(part.weights[:, :, : part.n_topics].mean(axis=0))
+    names = [shown(name) for name in part.user_coding.spoken_for]
+    if part.user_coding.task == "binary":
+        classes = [shown(name) for name in part.user_coding.classes]
         pro, contra = classes[::-1] if why.predicted != classes[0] else classes
         weights = eta[0] if pro == classes[1] else -eta[0]
-    elif part.coding.task == "multiclass":
+    elif part.user_coding.task == "multiclass":
         blocked = [o for block in why.blocks for o in block.outputs]
         sides = [n for n in dict.fromkeys([why.predicted, why.true, *blocked]) if n in names]
         pro, contra = (sides * 2)[:2]

@@ -75,7 +75,7 @@ def page(
     classes, classes_note = outcome.with_topics(scored, told, outputs)
     corpora = {"test": test, "new" if new else "training": train}
     corpora = {name: corpus for name, corpus in corpora.items() if corpus is not None}
-    predictor = parts[0].predictor if posterior.owner == "chain" else posterior.predictor
+    predictor = parts[0] if posterior.owner == "chain" else posterior
     explained = documents.documents_of(parts, predictor, corpora, chosen, found, texts_by_id or {})
     mixing, why = chains.convergence(posterior)
     metrics = _metrics(posterior, run, train, found, part)
@@ -85,7 +85,7 @@ def page(
         verdict.how_settled(mixing, why, len(posterior.parts) if posterior.owner == "chain" else 1),
         verdict.how_sure(posterior, found, [] if scored is None else scored.reliability),
     ]
-    predictor = parts[0].predictor
+    predictor = parts[0]
     context = {
         "run": run, "metrics": metrics, "title": _title(run), "command": _command(run),
         "posterior": posterior, "coding": coding, "loss": texts.shown(repr(predictor.loss), 120),
@@ -160,7 +160,7 @@ def _references(posterior, metrics: dict) -> list[str]:
 
 def _data(posterior, told: topics.Topics) -> dict:
     """What the page's script knows of the topics and their names."""
-    found = naming(posterior.predictor)
+    found = naming(posterior)
     return told.data | {
         "model": found.digest, "names": posterior.names, "topics": found.keys, "prefixes": found.prefixes,
         "unsaid": found.unsaid,

@@ -9,7 +9,7 @@ import numpy as np
 from markupsafe import Markup
 
 from plugsamp.brief import cut, shown
-from plugsamp.posterior.parts import Part
+from plugsamp.posterior.draws import Draws
 from plugsamp.posterior.rankings import top_words, word_marginal
 from plugsamp.posterior.tabulate import intervals
 from plugsamp.report import svg
@@ -104,7 +104,7 @@ class Topics:
         return [row for row in self.rows if row.doubts]
 
 
-def weights_of(part: Part, signed: bool) -> list[list[Weight]]:
+def weights_of(part: Draws, signed: bool) -> list[list[Weight]]:
     """Return by topic what it weighs for each class, label or response, the strongest first.
 
     Two classes with one output: the class that is spoken for, with a positive weight, unless `signed`. A
@@ -112,22 +112,22 @@ def weights_of(part: Part, signed: bool) -> list[list[Weight]]:
     """
     if not part.outputs:
         return [[] for _ in range(part.n_topics)]
-    mean, low, high = intervals(part.coding.by_class(part.eta[:, :, : part.n_topics]), 0.9)
-    names = [shown(name, LABEL) for name in part.coding.spoken_for]
+    mean, low, high = intervals(part.user_coding.by_class(part.weights[:, :, : part.n_topics]), 0.9)
+    names = [shown(name, LABEL) for name in part.user_coding.spoken_for]
     found = []
     for k in range(part.n_topics):
         row = [
             Weight(name, *map(float, v))
             for name, *v in zip(names, mean[:, k], low[:, k], high[:, k], strict=True)
         ]
-        if part.coding.task == "binary" and not signed:
-            one, other = row[-1], shown(part.coding.classes[0], LABEL)
+        if part.user_coding.task == "binary" and not signed:
+            one, other = row[-1], shown(part.user_coding.classes[0], LABEL)
             row = [one if one.mean > 0 else Weight(other, -one.mean, -one.high, -one.low)]
         found.append(sorted(row, key=lambda w: -abs(w.mean)))
     return found
 
 
-def topics_of(posterior, parts: list[Part], corpus, by: str) -> Topics:
+def topics_of(posterior, parts: list[Draws], corpus, by: str) -> Topics:
     """Return the topics of some parts, from `Posterior.topics` and `Posterior.documents`."""
     table = posterior.topics(words=WORDS, by=by)
     by_name = {part.name: part for part in parts}
@@ -165,12 +165,12 @@ def _finite(value) -> float | None:
     return None if value is None or not math.isfinite(value) else value
 
 
-def _add_words(found: Topics, owners: list[Part], posterior) -> None:
+def _add_words(found: Topics, owners: list[Draws], posterior) -> None:
     """Words by topic with their probabilities, which the slider ranks anew; those by FREX in their order."""
     vocabulary, place = posterior.vocabulary, {}
     by_part = {}
     for part in dict.fromkeys(owners):
-        phi = part.predictor.phi
+        phi = part.phi
         stats = posterior.stats(part) or {}
         marginal = word_marginal(phi, stats.get("tokens"))
         marginal = np.maximum(np.asarray(marginal, dtype=float), 1e-300)
@@ -205,7 +205,7 @@ def _add_words(found: Topics, owners: list[Part], posterior) -> None:
     found.data = {"words": words, "p": marginals, "rows": found.data}
 
 
-def _add_documents(found: Topics, owners: list[Part], posterior, corpus) -> None:
+def _add_documents(found: Topics, owners: list[Draws], posterior, corpus) -> None:
     if corpus is None:
         return
     for part, row in list(zip(owners, found.rows, strict=True))[:DOCUMENTED]:
@@ -221,10 +221,10 @@ def _add_documents(found: Topics, owners: list[Part], posterior, corpus) -> None
         ]
 
 
-def _compared(owners: list[Part], rows: list[Row]) -> np.ndarray:
+def _compared(owners: list[Draws], rows: list[Row]) -> np.ndarray:
     """The probabilities of the most frequent words in each topic, and of all others together."""
     phi = np.stack(
-        [np.asarray(p.predictor.phi[r.number], dtype=float) for p, r in zip(owners, rows, strict=True)]
+        [np.asarray(p.phi[r.number], dtype=float) for p, r in zip(owners, rows, strict=True)]
     )
     phi /= np.maximum(phi.sum(axis=1, keepdims=True), 1e-300)
     if phi.shape[1] > COMPARED:
@@ -263,7 +263,7 @@ def scaled(distance) -> tuple[np.ndarray, float]:
     return places, float(kept.sum() / max(values[values > 0].sum(), 1e-300))
 
 
-def _add_map(found: Topics, owners: list[Part]) -> None:
+def _add_map(found: Topics, owners: list[Draws]) -> None:
     rows = found.rows[:MAPPED]
     if len(rows) < 2:
         return
@@ -290,7 +290,7 @@ def _add_map(found: Topics, owners: list[Part]) -> None:
     found.map_note = " ".join(filter(None, notes))
 
 
-def _add_doubts(found: Topics, owners: list[Part], posterior) -> None:
+def _add_doubts(found: Topics, owners: list[Draws], posterior) -> None:
     for part, row in zip(owners, found.rows, strict=True):
         stats = posterior.stats(part) or {}
         if row.npmi is not None and row.npmi < NPMI:

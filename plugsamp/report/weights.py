@@ -8,7 +8,7 @@ import numpy as np
 from markupsafe import Markup
 
 from plugsamp.brief import cut, shown
-from plugsamp.posterior.parts import Part
+from plugsamp.posterior.draws import Draws
 from plugsamp.posterior.tabulate import intervals
 from plugsamp.report import svg
 from plugsamp.report.topics import Weight
@@ -25,13 +25,13 @@ class Weights:
     covariate_note: str = ""
 
 
-def weights_of(posterior, parts: list[Part]) -> Weights | None:
+def weights_of(posterior, parts: list[Draws]) -> Weights | None:
     """Return what is drawn of the weights; None of a model without responses."""
     if not parts[0].outputs:
         return None
     found, alone, rows = Weights(), parts[0].number is None, []
     for part in parts:
-        three = intervals(part.eta[:, :, : part.n_topics], 0.9)
+        three = intervals(part.weights[:, :, : part.n_topics], 0.9)
         titles = [shown(name) for name in part.outputs] if alone else [shown(part.name)]
         rows += [(title, three[:, c]) for c, title in enumerate(titles)]
     size = np.array([np.abs(three[0]).max() for _, three in rows])
@@ -42,12 +42,12 @@ def weights_of(posterior, parts: list[Part]) -> Weights | None:
     what = "outputs" if alone else "models"
     where = "those with the largest weights, all are in weights.csv"
     found.panel_note = cut(len(chosen), len(rows), what, where)
-    if alone and (parts[0].predictor.covariate_names or parts[0].predictor.intercept):
+    if alone and (parts[0].covariate_names or parts[0].intercept):
         _add_covariates(found, posterior, parts[0])
     return found
 
 
-def _add_covariates(found: Weights, posterior, part: Part) -> None:
+def _add_covariates(found: Weights, posterior, part: Draws) -> None:
     """The strongest weights of covariates, the intercept among them, as in `Posterior.weights`."""
     names = {posterior.called(part, k) for k in range(part.n_topics)}
     rows = [row for row in posterior.weights() if row["column"] not in names]

@@ -20,10 +20,9 @@ from plugsamp.files.storage import StorageError
 from plugsamp.losses.coding import Coding
 from plugsamp.losses.gaussian import Gaussian
 from plugsamp.losses.hinge import Hinge
-from plugsamp.prediction.compact import export
-from plugsamp.prediction.ensembles import CHAINS, Ensemble
-from plugsamp.prediction.inference import Predictor
-from plugsamp.prediction.models import load_model, save_model
+from plugsamp.posterior.draws import Draws
+from plugsamp.posterior.posterior import Posterior
+from plugsamp.posterior.saved import export, load_model, save_model
 from plugsamp.readers.mallet_state import MalletState
 from plugsamp.testing.fuzz import Target, archive_of
 
@@ -201,16 +200,16 @@ def _packed(target: Target) -> Target:
 # -- models ------------------------------------------------------------------------------------------
 
 
-def predictor(scale: float = 1.0) -> Predictor:
+def predictor(scale: float = 1.0) -> Draws:
     """A model of three classes, made by hand."""
     phi = np.full((2, len(WORDS)), 0.01, np.float32)
     phi[0, :2], phi[1, 2:4] = 0.48, 0.4
     coding = Coding(np.empty((0, 3)), "multiclass", np.array(["a", "b", "c"], dtype=object))
     eta = scale * np.array([[[3.0, -1.0], [0.5, 0.0], [-2.0, 4.0]], [[2.0, -1.5], [0.0, 1.0], [-1.0, 3.0]]])
-    return Predictor(phi, eta, np.array([0.5, 0.5]), Hinge(cost=2.0), coding, WORDS, seed=3)
+    return Draws(phi, eta, np.array([0.5, 0.5]), Hinge(cost=2.0), coding, WORDS, seed=3)
 
 
-def with_covariates() -> Predictor:
+def with_covariates() -> Draws:
     """A model of a real response with an encoder and a parameter of its loss."""
     documents = Corpus.from_counts(
         corpus().counts(), vocabulary=WORDS,
@@ -221,16 +220,16 @@ def with_covariates() -> Predictor:
     ).fit(documents)  # fmt: skip
     width = 2 + len(encoder.names) + 1
     base = predictor()
-    return Predictor(
+    return Draws(
         base.phi, np.arange(2.0 * width).reshape(2, 1, width), base.alpha, Gaussian(variance="sample"),
         Coding(np.empty((0, 1)), "real", np.array(["y"], dtype=object), np.array([1.5]), np.array([2.0])),
         WORDS, encoder.names, True, encoder=encoder, parameters={"variance": np.ones((2, 1))},
     )  # fmt: skip
 
 
-def two_chains() -> Ensemble:
-    members = (predictor(), predictor(2.0))
-    return Ensemble(members, ("chain 1", "chain 2"), CHAINS, members[0].coding)
+def two_chains() -> Posterior:
+    chains = (predictor(), predictor(2.0))
+    return Posterior([part.with_record(name=f"chain {i + 1}") for i, part in enumerate(chains)])
 
 
 def model_targets() -> list[Target]:

@@ -186,8 +186,8 @@ def test_fit_and_files(tmp_path):
     expected = ps.fit(data, what, KERNELS["dense"], sweeps=3)
     backend = ps.backends.Processes(workers=2, folder=str(tmp_path))
     found = ps.fit(data, what, KERNELS["dense"], sweeps=3, backend=backend)
-    np.testing.assert_array_equal(found.predictor.eta, expected.predictor.eta)
-    np.testing.assert_array_equal(found.predictor.phi, expected.predictor.phi)
+    np.testing.assert_array_equal(found.eta, expected.eta)
+    np.testing.assert_array_equal(found.phi, expected.phi)
     assert [r["log_joint"] for r in found.trace] == [r["log_joint"] for r in expected.trace]
     assert not list(tmp_path.iterdir())  # files there have no name
 

@@ -56,7 +56,7 @@ def timeless(trace):
 
 
 def assert_same(one, two) -> None:
-    assert one.predictor.digest == two.predictor.digest
+    assert one.digest == two.digest
     assert np.array_equal(one.chain.z, two.chain.z) and np.array_equal(one.chain.eta, two.chain.eta)
     assert timeless(one.trace) == timeless(two.trace) and one.start == two.start
 

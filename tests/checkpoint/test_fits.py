@@ -21,7 +21,7 @@ from plugsamp.fitting.second_step import SecondStep
 from plugsamp.fitting.starts import Start
 from plugsamp.kernels import Dense
 from plugsamp.model import Model
-from plugsamp.prediction.models import save_model
+from plugsamp.posterior.saved import save_model
 
 from .checkpointed import CORPUS, KINDS, MODEL, assert_same, broken_off, names, run, timeless
 
@@ -96,7 +96,7 @@ def test_resume_starts_where_there_is_nothing_and_nothing_is_written_over(tmp_pa
     assert_same(first, run(sweeps=8))
     with pytest.raises(ValueError, match="holds a checkpoint: resume=True"):
         run(tmp_path / "c", sweeps=8)
-    save_model(tmp_path / "model", first.predictor)
+    save_model(tmp_path / "model", first)
     before = sorted(path.name for path in (tmp_path / "model").iterdir())
     with pytest.raises(StorageError, match="holds a model or a chain, not checkpoints"):
         run(tmp_path / "model", sweeps=8, resume=True)
@@ -148,13 +148,13 @@ def test_draws_that_a_longer_run_would_not_keep_stay_and_are_told(tmp_path, capl
     run(tmp_path / "c", 10, burn_in=2, thin=3)
     result = run(tmp_path / "c", 15, burn_in=2, thin=3, resume=True)
     assert "the draws of sweeps 4, 7, 10 stay; a run of 15 sweeps from the start would keep" in caplog.text
-    assert len(result.predictor.eta) == 3 + 2  # and 12, 15
+    assert len(result.eta) == 3 + 2  # and 12, 15
 
 
 def test_a_run_can_be_ended_where_it_stands(tmp_path):
     broken_off(tmp_path / "c", 9)
     result = run(tmp_path / "c", 8, resume=True)
-    assert result.n_sweeps == 8 and len(result.predictor.eta) == 1
+    assert result.n_sweeps == 8 and len(result.eta) == 1
     with pytest.raises(ValueError, match="has done 8 sweeps already"):
         run(tmp_path / "c", 7, resume=True)
 
@@ -170,7 +170,7 @@ def test_separate_chains_that_are_done_are_not_sampled_again(scheme, n_jobs, tmp
     shutil.rmtree(tmp_path / "c" / "model-0002")  # as if the second had just been done
     times = {path: path.stat().st_mtime_ns for path in (tmp_path / "c" / "model-0001").iterdir()}
     again = run(tmp_path / "c", 8, 3, multiclass=scheme, resume=True)
-    assert again.predictor.digest == whole.predictor.digest
+    assert again.digest == whole.digest
     assert timeless(again.trace) == timeless(whole.trace)
     assert times == {path: path.stat().st_mtime_ns for path in (tmp_path / "c" / "model-0001").iterdir()}
     run(tmp_path / "d", 8, multiclass=scheme, keep=False)
@@ -194,7 +194,7 @@ def test_a_signal_among_separate_chains(tmp_path, monkeypatch):
     assert names(tmp_path / "c") == ["model-0000", "model-0001"]
     again = run(tmp_path / "c", 8, multiclass="ovr", resume=True)
     assert len(rows) == 11 + 5 + 8
-    assert again.predictor.digest == run(None, 8, multiclass="ovr").predictor.digest
+    assert again.digest == run(None, 8, multiclass="ovr").digest
 
 
 # -- elsewhere -----------------------------------------------------------------------------------------

@@ -56,7 +56,7 @@ def test_a_second_signal_ends_at_once(tmp_path):
 
 
 def test_a_signal_during_the_start_does_not_wait(tmp_path, monkeypatch):
-    monkeypatch.setattr("plugsamp.fitting.fit.Draws", lambda *a, **k: os.kill(os.getpid(), signal.SIGINT))
+    monkeypatch.setattr("plugsamp.fitting.fit.Recording", lambda *a, **k: os.kill(os.getpid(), signal.SIGINT))
     with pytest.raises(Interrupted, match="interrupted"):
         run(tmp_path / "c")
     assert names(tmp_path / "c") == []

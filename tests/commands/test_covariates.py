@@ -34,7 +34,7 @@ def test_covariates_from_columns_and_in_the_model(at, documents, run, read_csv):
     model = ps.Model(3, loss="hinge", standardise=True)
     covariates = ps.Covariates(numeric="year", categorical="kind")
     same = ps.fit(split.train, model, sweeps=8, covariates=covariates)
-    assert same.predictor.digest == predictor.digest
+    assert same.digest == predictor.digest
 
 
 def test_a_table_with_columns(at, run):

@@ -102,7 +102,7 @@ def test_python_does_the_same_fit(at, write_documents, run, read_csv):
     split = ps.readers.JsonLines(path="d.jsonl", min_df=1, stop_words="none").read()
     result = ps.fit(split.train, ps.Model(3, loss=ps.losses.Hinge(cost=5)), sweeps=8)
     rows = read_csv(at / "run" / "predictions.csv")
-    assert [float(r["score_food"]) for r in rows] == result.predictor.predict(split.test).f[:, 0].tolist()
+    assert [float(r["score_food"]) for r in rows] == result.predict(split.test).f[:, 0].tolist()
     assert [float(r["log_joint"]) for r in read_csv(at / "run/trace.csv")] == [
         r["log_joint"] for r in result.trace
     ]

@@ -31,7 +31,7 @@ def test_models_of_their_own(at, write_documents, run, read_csv, scheme, n_model
     assert f"model {n_models}/{n_models}" in captured.err
     rows = read_csv(at / "run/predictions.csv")
     assert {row["predicted"] for row in rows} <= {"space", "food", "music"}
-    assert len(load_model(at / "run/model").members) == n_models
+    assert len(load_model(at / "run/model").parts) == n_models
 
 
 @pytest.mark.parametrize(

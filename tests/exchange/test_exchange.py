@@ -60,7 +60,7 @@ def test_every_sweep_after_the_burn_in(three, world):
     assert data["constant_data"].n_tokens.sum() == three.corpus.n_tokens
     assert "aligned=True" in data.attrs["left_out"]
     assert data.attrs["inference_library"] == "plugsamp"
-    assert data.attrs["seeds"].tolist() == [m.seed for m in three.predictor.members]
+    assert data.attrs["seeds"].tolist() == [m.seed for m in three.parts]
     assert json.loads(data.attrs["config"])["thin"] == 4
 
 
@@ -70,15 +70,15 @@ def test_aligned_weights_predict_the_same(three, world):
     assert dict(posterior.eta.sizes) == {"chain": 3, "draw": 4, "class": 3, "topic": 4}
     assert posterior.draw.values.tolist() == [12, 16, 20, 24]
     assert posterior["class"].values.tolist() == ["a", "b", "c"]
-    assert constant.word.values.tolist() == list(three.predictor.vocabulary)
+    assert constant.word.values.tolist() == list(three.vocabulary)
     reference = constant.phi_mean.sel(chain=0).values
-    for number, member in enumerate(three.predictor.members):
+    for number, member in enumerate(three.parts):
         phi, eta = constant.phi_mean.sel(chain=number).values, posterior.eta.sel(chain=number).values
         # Topic and weight are moved together: phi' eta is the same.
         np.testing.assert_allclose(eta.mean(0) @ phi, member.eta.mean(0) @ member.phi, rtol=1e-5)
         affinity = np.sqrt(reference) @ np.sqrt(phi).T
         assert np.trace(affinity) >= affinity[np.arange(4), np.random.default_rng(0).permutation(4)].sum()
-    np.testing.assert_array_equal(posterior.eta.sel(chain=0), three.predictor.members[0].eta)
+    np.testing.assert_array_equal(posterior.eta.sel(chain=0), three.parts[0].eta)
 
 
 def test_r_hat_is_that_of_the_run(three):
@@ -99,11 +99,11 @@ def test_one_chain_with_covariates_and_a_real_response(world):
         covariates=ps.Covariates(numeric=["year"]),
     )  # fmt: skip
     posterior = fit.to_arviz(draws="kept")["posterior"]
-    eta, name = fit.predictor.eta, fit.predictor.coding.output_names[0]
+    eta, name = fit.eta, fit.coding.output_names[0]
     assert posterior.response.values.tolist() == [name]
     np.testing.assert_array_equal(posterior.eta_covariates.sel(chain=0, covariate="year"), eta[:, :, 4])
     np.testing.assert_array_equal(posterior.intercept.sel(chain=0), eta[:, :, -1])
-    np.testing.assert_array_equal(posterior.variance.sel(chain=0), fit.predictor.parameters["variance"])
+    np.testing.assert_array_equal(posterior.variance.sel(chain=0), fit.parameters["variance"])
     assert "eta" not in posterior
     observed = fit.to_arviz()["observed_data"].y
     np.testing.assert_array_equal(observed.sel(response=name), y)

@@ -35,7 +35,7 @@ def test_real_responses_in_their_units(loss, chains):
     data = found.to_arviz(draws="kept")
     log_p = data["log_likelihood"].y
     assert log_p.dims == ("chain", "draw", "document", "response") and log_p.shape[:2] == (chains, 5)
-    members = getattr(found.predictor, "members", [found.predictor])
+    members = found.parts
     for number, member in enumerate(members):  # the mixture over draws is the predictive density
         mixture = member.folded(corpus)[2]
         mean = logsumexp(log_p[number], axis=0) - np.log(log_p.shape[1])
@@ -61,7 +61,7 @@ def test_classes_by_their_numbers(loss, y):
     corpus, found = fitted(loss, y)
     data = found.to_arviz(draws="kept")
     p = np.exp(data["log_likelihood"].y.values[0])
-    mean = found.predictor.predict(corpus).probabilities
+    mean = found.predict(corpus).probabilities
     observed = data["observed_data"].y
     if y.ndim == 1:
         names = observed.attrs["classes"]

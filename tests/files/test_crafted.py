@@ -31,7 +31,7 @@ COUNTS = np.array([[3, 0, 1], [0, 2, 2], [1, 1, 0], [0, 0, 4]])
 def model(tmp_path_factory):
     folder = tmp_path_factory.mktemp("crafted") / "model"
     corpus = ps.Corpus.from_counts(COUNTS, responses=["a", "b"] * 2)
-    return ps.save_model(folder, ps.fit(corpus, ps.Model(2, loss="hinge"), sweeps=2).predictor)
+    return ps.save_model(folder, ps.fit(corpus, ps.Model(2, loss="hinge"), sweeps=2))
 
 
 @pytest.fixture

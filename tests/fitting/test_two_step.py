@@ -29,9 +29,9 @@ def test_classes(name, tmp_path):
     step = SecondStep(name, sweeps=40)
     result = ps.fit(corpus(), model, sweeps=30, supervised="two_step", second_step=step)
     test = corpus(seed=1)
-    prediction = result.predictor.predict(test)
+    prediction = result.predict(test)
     assert (prediction.labels == test.responses).mean() > 0.95
-    saved = ps.save_model(tmp_path / "model", result.predictor, model)
+    saved = ps.save_model(tmp_path / "model", result, model)
     assert (ps.load_model(saved).predict(test).f == prediction.f).all()
 
 
@@ -53,7 +53,7 @@ def test_real_responses_with_covariates(name):
     train = corpus(responses=responses, covariates=x)
     model = ps.Model(2, loss="gaussian", weights=ps.priors.Normal(variance=100.0))
     step = SecondStep(name, cost=100.0)
-    predictor = ps.fit(train, model, sweeps=30, supervised="two_step", second_step=step).predictor
+    predictor = ps.fit(train, model, sweeps=30, supervised="two_step", second_step=step)
     predicted = predictor.predict(train).labels.reshape(-1)
     assert np.corrcoef(predicted, train.responses)[0, 1] ** 2 > 0.95
     if name == "same":  # the sampled variances of the kept draws are kept too
@@ -74,7 +74,7 @@ def test_missing_responses_and_weights():
         step = SecondStep(name, sweeps=30)
         fitted = ps.fit(train, ps.Model(2, loss="hinge"), sweeps=20, supervised="two_step", second_step=step)
         test = corpus(seed=1)
-        assert (fitted.predictor.predict(test).labels == test.responses).mean() > 0.95
+        assert (fitted.predict(test).labels == test.responses).mean() > 0.95
 
 
 def test_the_same_regression_has_the_exact_posterior(chance):
@@ -135,7 +135,7 @@ def test_only_the_same_regression_gives_probabilities(loss):
     for name in ("same", "linear_svc", "logistic_regression"):
         step = SecondStep(name, sweeps=20)
         fit = ps.fit(train, ps.Model(2, loss=loss), sweeps=10, supervised="two_step", second_step=step)
-        prediction = fit.predictor.predict(train)
+        prediction = fit.predict(train)
         found[name] = prediction.calibrated, prediction.probabilities is not None
     assert found == {"same": (True, True), "linear_svc": (None, False), "logistic_regression": (None, False)}
 
@@ -145,5 +145,5 @@ def test_weighted_documents_leave_scores():
     train = corpus().with_weights(np.where(np.arange(60) < 30, 1.0, 2.0))
     model = ps.Model(2, loss=ps.losses.Logistic(cost=1.0))
     for options in ({}, {"supervised": "two_step", "second_step": SecondStep(sweeps=20)}):
-        prediction = ps.fit(train, model, sweeps=10, **options).predictor.predict(train)
+        prediction = ps.fit(train, model, sweeps=10, **options).predict(train)
         assert prediction.calibrated is False and prediction.probabilities is not None

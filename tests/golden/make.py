@@ -18,8 +18,8 @@ import numpy as np
 
 from plugsamp.corpus import Corpus
 from plugsamp.files import storage
-from plugsamp.prediction.compact import export
-from plugsamp.prediction.models import KIND, load_model, save_model
+from plugsamp.posterior.saved import export, load_model, save_model
+from plugsamp.posterior.stored import KIND
 from plugsamp.testing import fuzz_targets as made
 
 HERE = Path(__file__).parent

@@ -82,7 +82,7 @@ def test_a_sweep_is_interrupted_in_a_document(kernel, loss, monkeypatch):
 def predictor():
     counts = np.random.default_rng(0).poisson(1.0, (40, 200))
     model = ps.Model(40, loss="logistic")
-    return ps.fit(ps.Corpus.from_counts(counts, responses=["a", "b"] * 20), model, sweeps=4).predictor
+    return ps.fit(ps.Corpus.from_counts(counts, responses=["a", "b"] * 20), model, sweeps=4)
 
 
 @pytest.mark.parametrize("what", [lambda p, c: p.predict(c), left_to_right], ids=["predict", "left_to_right"])

@@ -128,7 +128,7 @@ def test_the_table_of_a_model():
     counts = documents.counts().toarray()
     counts[7] = 0
     documents = ps.Corpus.from_counts(counts, fields={"x": documents.fields["x"], "n": np.arange(120.0)})
-    predictor = ps.fit(documents, ps.Model(4, alpha=0.5, beta=0.1), sweeps=60).predictor
+    predictor = ps.fit(documents, ps.Model(4, alpha=0.5, beta=0.1), sweeps=60)
     table = effects(predictor, ["x", "n"], documents)
     assert table.columns == ("topic", "term", "estimate", "se", "lower", "upper", "p") and len(table) == 12
     assert "119 documents, 25 draws given the words (1 documents without" in table.title

@@ -75,7 +75,7 @@ def test_an_id_that_is_too_large_for_a_row_is_told_to_be_text(fitted):
 
 def test_a_topic_that_speaks_for_no_class_shows_the_one_it_speaks_most_against(fitted):
     eta = np.array([[[-1.0, 2.0], [-3.0, 1.0], [-2.0, -4.0]]])
-    part = SimpleNamespace(eta=eta, n_topics=2, coding=fitted.parts[0].coding)  # air, earth, water
+    part = SimpleNamespace(weights=eta, n_topics=2, user_coding=fitted.parts[0].coding)  # air, earth, water
     found = tabulate._strongest(part, 0.9, range(2))
     assert (found["speaks_for"], found["weight"]) == (["earth", "air"], [-3.0, 2.0])
 

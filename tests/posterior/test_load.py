@@ -44,7 +44,7 @@ def test_names_of_the_folder_are_taken(folder, tmp_path, caplog):
     shutil.copytree(folder, tmp_path / "run")
     posterior = ps.load(folder)
     key = posterior.parts[0].key(1)
-    names = {"model": posterior.predictor.topics_digest, "names": {key: "named"}}
+    names = {"model": posterior.topics_digest, "names": {key: "named"}}
     (tmp_path / "run" / "topic_names.json").write_text(json.dumps(names))
     assert ps.load(tmp_path / "run").names == {key: "named"}
     names["model"] = "0" * 64

@@ -44,7 +44,7 @@ def test_a_corpus_is_a_short_table():
 def test_predictions_are_tables(loss, responses, columns):
     documents = corpus(responses=responses)
     model = ps.Model(3) if loss is None else ps.Model(3, loss=loss)
-    prediction = ps.fit(documents, model, sweeps=6).predictor.predict(documents)
+    prediction = ps.fit(documents, model, sweeps=6).predict(documents)
     table = prediction_table(prediction, topics=True)
     assert table.columns[0] == "id" and len(table) == 30 and set(columns) <= set(table.columns)
     assert "topic_2" in table and "topic_2" not in prediction_table(prediction)

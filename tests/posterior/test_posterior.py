@@ -137,7 +137,7 @@ def test_predictions_and_scores(fits, kind):
     posterior = fits(kind)
     prediction = posterior.predict()
     assert prediction is posterior.predict(posterior.corpus)
-    again = posterior.predictor.predict(posterior.corpus)
+    again = posterior.predict(posterior.corpus, keep=False)
     assert np.array_equal(prediction.f, again.f)
     found = posterior.evaluate()
     if kind in CLASSES:

@@ -12,7 +12,7 @@ from plugsamp.cli import main
 from plugsamp.files import archive, storage
 from plugsamp.files.plain_arrays import HoldsObjects, NotPlain, array_of
 from plugsamp.files.storage import NewerError, StorageError
-from plugsamp.prediction.topic_table import packed, unpacked
+from plugsamp.posterior.topic_table import packed, unpacked
 from plugsamp.testing import fuzz, fuzz_targets
 
 
@@ -36,9 +36,9 @@ def fitted(documents, loss="logistic", **more):
 def test_predictions_are_the_same_to_the_bit(documents, tmp_path, more):
     fit = fitted(documents, **more)
     path = ps.export(fit, tmp_path / "model.zip")
-    full = ps.save_model(tmp_path / "model", fit.predictor)
-    loaded, before = ps.load_model(path), fit.predictor.predict(documents)
-    assert loaded.digest == fit.predictor.digest
+    full = ps.save_model(tmp_path / "model", fit)
+    loaded, before = ps.load_model(path), fit.predict(documents)
+    assert loaded.digest == fit.digest
     found = loaded.predict(documents)
     assert found.f.tobytes() == before.f.tobytes() and found.zbar.tobytes() == before.zbar.tobytes()
     if before.probabilities is not None:
@@ -57,7 +57,7 @@ def test_encoders_and_parameters_come_along(tmp_path):
 def test_the_mean_of_the_weights(documents, tmp_path):
     fit = fitted(documents)
     small = ps.load_model(ps.export(fit, tmp_path / "m.zip", eta="mean"))
-    np.testing.assert_array_equal(small.eta[0], fit.predictor.eta.mean(axis=0))
+    np.testing.assert_array_equal(small.eta[0], fit.eta.mean(axis=0))
     found = small.predict(documents)
     assert found.probabilities is None
     np.testing.assert_allclose(found.f, found.zbar @ small.eta[0].T, rtol=1e-12)
@@ -149,7 +149,7 @@ def test_what_claims_too_much_is_not_unpacked(tmp_path):
     with pytest.raises(StorageError, match=r"manifest\.json claims 2147483648 bytes"):
         ps.load_model(path)
     arrays = {"phi_common": np.zeros(2**20, np.float32), "phi_ends": np.zeros(2**24, np.int64)}
-    from plugsamp.prediction import topic_table
+    from plugsamp.posterior import topic_table
 
     there = sum(array.nbytes for array in arrays.values())
     with pytest.raises(StorageError, match=f"{there} bytes of arrays would make"):

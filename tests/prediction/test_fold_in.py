@@ -9,12 +9,12 @@ from scipy.special import expit, gammaln
 from plugsamp.corpus import Corpus
 from plugsamp.losses import Logistic
 from plugsamp.losses.coding import Coding
-from plugsamp.prediction.inference import Predictor
+from plugsamp.posterior.draws import Draws
 
 
 def binary(phi, alpha, eta):
     classes = np.array(["a", "b"], dtype=object)
-    return Predictor(
+    return Draws(
         phi=np.array(phi), eta=np.array(eta, float)[None, None], alpha=np.array(alpha, float),
         loss=Logistic(), coding=Coding(np.empty((0, 1)), "binary", classes),
         vocabulary=[f"w{i}" for i in range(np.shape(phi)[1])],

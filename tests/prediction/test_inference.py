@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from plugsamp.corpus import Corpus
-from plugsamp.fitting.draws import Draws
+from plugsamp.fitting.recording import Recording
 from plugsamp.losses.coding import Coding
 from plugsamp.losses.hinge import Hinge
 from plugsamp.losses.none import NoLoss
-from plugsamp.prediction.inference import Predictor
+from plugsamp.posterior.draws import Draws
 
 
 def classes_of(*labels):
@@ -32,7 +32,7 @@ def predictor(n_topics=5, n_words=30, n_outputs=3, **options):
         "coding": Coding(np.zeros((1, n_outputs)), "multiclass", classes_of(*"xyzuvw"[:n_outputs])),
         "vocabulary": [f"w{i}" for i in range(n_words)],
     }
-    return Predictor(**arguments | options)
+    return Draws(**arguments | options)
 
 
 def documents(n_documents=40, n_words=30, seed=1):
@@ -247,9 +247,9 @@ def test_a_chain_is_kept_and_predicts():
     train = Corpus.from_counts(counts, responses=labels)
     beta = np.array([0.1, 0.2, 0.3, 0.4])
     chain = Chain(train, Model(3, alpha=0.5, beta=beta, loss=Hinge(cost=5.0)), "dense", seed=0)
-    keeper = Draws(chain)
+    keeper = Recording(chain)
     with pytest.raises(ValueError, match="no draw has been kept"):
-        keeper.predictor()
+        keeper.draws()
     phi, eta = [], []
     for _ in chain.sweeps(6):
         keeper.keep()
@@ -257,7 +257,7 @@ def test_a_chain_is_kept_and_predicts():
         phi.append(n / n.sum(axis=1, keepdims=True))
         eta.append(chain.eta)
     np.testing.assert_allclose(keeper.phi(), np.mean(phi, axis=0), rtol=1e-12)
-    model = keeper.predictor()
+    model = keeper.draws()
     np.testing.assert_array_equal(model.eta, eta)
     chain.run(5)  # what was kept stays
     found = model.predict(Corpus.from_counts([[5, 5, 0, 0], [0, 0, 5, 5]]))

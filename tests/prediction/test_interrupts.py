@@ -16,7 +16,7 @@ from plugsamp.system import cores
 def fitted():
     counts = np.random.default_rng(0).poisson(1.0, (60, 30)) + np.eye(60, 30, dtype=int)
     corpus = ps.Corpus.from_counts(counts, responses=["a", "b", "c"] * 20)
-    return ps.fit(corpus, ps.Model(4, loss="logistic"), sweeps=6).predictor, corpus
+    return ps.fit(corpus, ps.Model(4, loss="logistic"), sweeps=6).parts[0], corpus
 
 
 def test_pieces():

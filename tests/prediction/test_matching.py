@@ -20,12 +20,12 @@ REALS = np.array([[1.0, 10.0], [2.0, 20.0], [3.0, np.nan], [4.0, 41.0]])
 
 @pytest.fixture(scope="module")
 def labels():
-    return ps.fit(corpus(LABELS, ["x", "y", "z"]), ps.Model(2, loss="hinge"), sweeps=3, seed=0).predictor
+    return ps.fit(corpus(LABELS, ["x", "y", "z"]), ps.Model(2, loss="hinge"), sweeps=3, seed=0)
 
 
 @pytest.fixture(scope="module")
 def reals():
-    return ps.fit(corpus(REALS, ["price", "age"]), ps.Model(2, loss="gaussian"), sweeps=3, seed=0).predictor
+    return ps.fit(corpus(REALS, ["price", "age"]), ps.Model(2, loss="gaussian"), sweeps=3, seed=0)
 
 
 def test_labels_in_another_order_score_alike(labels):
@@ -63,6 +63,6 @@ def test_real_responses_go_by_name(reals):
 def test_without_names_places_count(labels):
     given = corpus(LABELS)
     assert responses_for(labels.coding, given) is given.responses
-    unnamed = ps.fit(corpus(LABELS), ps.Model(2, loss="hinge"), sweeps=2, seed=0).predictor
+    unnamed = ps.fit(corpus(LABELS), ps.Model(2, loss="hinge"), sweeps=2, seed=0)
     named = corpus(LABELS, ["x", "y", "z"])
     assert responses_for(unnamed.coding, named) is named.responses

@@ -14,7 +14,7 @@ from plugsamp.files.storage import StorageError
 from plugsamp.fitting.fit import fit, kept_sweeps
 from plugsamp.losses.hinge import Hinge
 from plugsamp.model import Model
-from plugsamp.prediction.models import load_model, save_model
+from plugsamp.posterior.saved import load_model, save_model
 
 WORDS = ["plain", "new york", "tab\there", "e\u0301", "𝔘", '"q"', "", "line\nbreak"]
 
@@ -27,7 +27,7 @@ def corpus(labels, covariates=None):
 def fitted(labels, covariates=None, loss=None, **options):
     documents = corpus(labels, covariates)
     model = Model(3, loss=loss or Hinge(cost=2.5), **options)
-    return documents, model, fit(documents, model, sweeps=4, thin=1).predictor
+    return documents, model, fit(documents, model, sweeps=4, thin=1)
 
 
 LABELS = {
@@ -53,7 +53,7 @@ def test_a_loaded_model_predicts_to_the_bit(tmp_path, labels, covariates):
     assert loaded.vocabulary == tuple(WORDS)
     assert loaded.digest == predictor.digest
     for option in ("passes", "burn_in", "restarts", "seed"):
-        assert getattr(loaded, option) == getattr(predictor, option)
+        assert getattr(loaded.parts[0], option) == getattr(predictor.parts[0], option)
 
 
 def test_a_model_without_responses(tmp_path):
@@ -152,7 +152,7 @@ def test_labels_that_are_dates_survive(tmp_path):
     labels = [date(2020, 1, 1), date(2021, 1, 1)] * 3
     counts = np.random.default_rng(0).poisson(1.0, (6, 5)) + 1
     train, new = ps.Corpus.from_counts(counts, responses=labels), ps.Corpus.from_counts(counts)
-    predictor = ps.fit(train, ps.Model(2, loss="hinge"), sweeps=4).predictor
+    predictor = ps.fit(train, ps.Model(2, loss="hinge"), sweeps=4)
     found = ps.load_model(ps.save_model(tmp_path / "model", predictor)).predict(new).labels
     assert found.tolist() == predictor.predict(new).labels.tolist()
     assert {type(v) for v in found.tolist()} == {date}

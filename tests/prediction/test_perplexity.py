@@ -21,10 +21,10 @@ WORDS = ("a", "b", "c", "d")
 def predictor():
     """A model with known topics."""
     corpus = ps.Corpus.from_counts(np.eye(4, dtype=int), vocabulary=WORDS)
-    made = ps.fit(corpus, ps.Model(2, alpha=ALPHA), sweeps=2).predictor
+    made = ps.fit(corpus, ps.Model(2, alpha=ALPHA), sweeps=2)
     from dataclasses import replace
 
-    return replace(made, phi=PHI, restarts=400)
+    return replace(made.parts[0], phi=PHI, restarts=400)
 
 
 def documents(*texts):
@@ -107,9 +107,9 @@ def test_a_better_model_is_less_perplexed():
     topics = rng.dirichlet(np.full(60, 0.05), 4)
     counts = np.array([rng.multinomial(80, rng.dirichlet(np.full(4, 0.2)) @ topics) for _ in range(240)])
     train, test = ps.Corpus.from_counts(counts[:180]), ps.Corpus.from_counts(counts[180:])
-    found = [document_completion(ps.fit(train, ps.Model(k), sweeps=60).predictor, test) for k in (1, 4)]
+    found = [document_completion(ps.fit(train, ps.Model(k), sweeps=60), test) for k in (1, 4)]
     assert found[1].perplexity < 0.7 * found[0].perplexity
-    whole = left_to_right(ps.fit(train, ps.Model(4), sweeps=60).predictor, test)
+    whole = left_to_right(ps.fit(train, ps.Model(4), sweeps=60), test)
     assert whole.perplexity == pytest.approx(found[1].perplexity, rel=0.3)
 
 
@@ -120,8 +120,8 @@ def test_results_are_shown_in_a_line(predictor):
     assert text == str(held) and f"perplexity={held.perplexity:.2f}" in text and "n_documents=400" in text
     labelled = corpus.with_responses(["x", "y"] * 200)
     for options in ({}, {"chains": 2}, {"multiclass": "ovr"}):
-        fitted = ps.fit(labelled, ps.Model(2, loss="probit"), sweeps=2, **options).predictor
-        for one in (fitted, evaluate(fitted, labelled), fitted.coding):
+        fitted = ps.fit(labelled, ps.Model(2, loss="probit"), sweeps=2, **options)
+        for one in (fitted.parts[0], evaluate(fitted, labelled), fitted.coding):
             assert repr(one).startswith(f"{type(one).__name__}(") and "\n" not in repr(one)
             assert len(repr(one)) < 700
         shown = repr(fitted.predict(corpus))

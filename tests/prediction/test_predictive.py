@@ -10,15 +10,15 @@ from scipy import integrate, stats
 from scipy.special import expit
 
 from plugsamp.corpus import Corpus
-from plugsamp.fitting.draws import Draws
 from plugsamp.fitting.fit import fit
+from plugsamp.fitting.recording import Recording
 from plugsamp.losses import Gaussian, Hinge, Logistic, Probit
 from plugsamp.losses.base import Loss
 from plugsamp.losses.coding import Coding, code_real
 from plugsamp.model import Model
+from plugsamp.posterior.draws import Draws
+from plugsamp.posterior.saved import load_model, save_model
 from plugsamp.prediction.evaluation import evaluate
-from plugsamp.prediction.inference import Predictor
-from plugsamp.prediction.models import load_model, save_model
 from plugsamp.prediction.predictive import Predictive
 
 VARIANCE = np.array([[0.5, 1.0], [2.0, 0.3], [0.8, 0.1]])
@@ -49,7 +49,7 @@ def predictor(loss=None, n_topics=3, n_words=12, **options):
     }
     if loss.start(1):
         arguments["parameters"] = {"variance": VARIANCE[:, : coding.n_outputs]}
-    return Predictor(**arguments | options)
+    return Draws(**arguments | options)
 
 
 def documents(n_documents=6, n_words=12):
@@ -231,7 +231,7 @@ def test_parameters_are_kept_checked_and_in_the_digest(tmp_path):
     corpus = Corpus.from_counts(rng.poisson(1.0, (20, 5)), responses=y)
     model = Model(2, loss=Gaussian(), standardise=True)
     result = fit(corpus, model, sweeps=6, burn_in=2, thin=1)
-    kept = result.predictor
+    kept = result.parts[0]
     assert kept.parameters["variance"].shape == (4, 2)
     np.testing.assert_array_equal(kept.parameters["variance"][-1], result.chain.parameters["variance"])
     assert len(np.unique(kept.parameters["variance"])) == 8
@@ -267,12 +267,12 @@ def test_a_keeper_copies_the_parameters():
     rng = np.random.default_rng(4)
     corpus = Corpus.from_counts(rng.poisson(1.0, (10, 4)), responses=rng.normal(size=10))
     chain = Chain(corpus, Model(2, loss="gaussian"), seed=0)
-    keeper = Draws(chain)
+    keeper = Recording(chain)
     drawn = []
     for _ in chain.sweeps(3):
         keeper.keep()
         drawn.append(chain.parameters["variance"].copy())
-    np.testing.assert_array_equal(keeper.predictor().parameters["variance"], drawn)
+    np.testing.assert_array_equal(keeper.draws().parameters["variance"], drawn)
 
 
 @pytest.mark.parametrize("length", [8, 30])
@@ -293,6 +293,6 @@ def test_intervals_cover_what_they_say(length):
     test = Corpus.from_counts(counts[1000:], responses=y[1000:])
     model = Model(3, alpha=0.5, beta=0.1, loss=Gaussian())
     model.weights = type(model.weights)(variance=10.0)
-    found = evaluate(fit(train, model, sweeps=200, seed=1).predictor, test)
+    found = evaluate(fit(train, model, sweeps=200, seed=1), test)
     assert 0.87 < found.measures["coverage_90"] < 0.93
     assert isinstance(found.prediction.predictive, Predictive)

@@ -205,7 +205,7 @@ def test_names_are_kept_and_taken_again(opened, page, tmp_path):
 
 def test_names_of_topics_that_the_page_does_not_show(opened, page, tmp_path):
     posterior = ps.load(page.parent)
-    member = posterior.predictor.members[1]
+    member = posterior.parts[1]
     posterior.names = {"0.1": "\U0001f469\u200d\U0001f680 salt", "1.2": "sea"}
     posterior.report(tmp_path / "report.html")
     content = {"model": member.topics_digest, "names": {"0": "x" * 79 + "\U0001f600\U0001f600"}}
@@ -217,7 +217,7 @@ def test_names_of_topics_that_the_page_does_not_show(opened, page, tmp_path):
     with shown.expect_download() as download:
         shown.click("text=Download names")
     download.value.save_as(tmp_path / "kept.json")
-    found = names.read(tmp_path / "kept.json", naming(posterior.predictor))
+    found = names.read(tmp_path / "kept.json", naming(posterior))
     expected = {"0.1": "\U0001f469\u200d\U0001f680 salt", "1.0": "x" * 79 + "\U0001f600", "1.2": "sea"}
     assert found == expected
 

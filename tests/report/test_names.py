@@ -56,7 +56,7 @@ def test_names_are_taken_wherever_the_topics_are_the_same(at, capsys):
     assert fit("chains=2", "loss=logistic") == 0
     assert main(["export", "run=run", "to=model", "eta=mean", "out=mean.zip"]) == 0
     together, mean = ps.load_model("run/model"), ps.load_model("mean.zip")
-    one = together.members[0]
+    one = together.parts[0]
     assert together.digest != mean.digest and together.topics_digest == mean.topics_digest
     page = json.loads(re.search(r'id="data">(.*?)</script>', (at / "run" / "report.html").read_text())[1])
     assert page["topics"] == [f"{c}.{k}" for c in range(2) for k in range(3)]

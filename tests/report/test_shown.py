@@ -7,7 +7,6 @@ import pytest
 
 import plugsamp as ps
 from plugsamp.posterior import explanations
-from plugsamp.posterior.parts import model_parts
 from plugsamp.prediction.evaluation import Evaluation
 from plugsamp.prediction.results import Prediction
 from plugsamp.report import chains, documents, outcome, texts, topics, verdict
@@ -29,8 +28,8 @@ def corpus_of(n=24, real=False, covariates=False):
 @pytest.mark.parametrize("covariates", [False, True])
 def test_terms_sum_to_the_prediction(multiclass, loss, covariates):
     corpus = corpus_of(covariates=covariates)
-    fitted = ps.fit(corpus, ps.Model(3, loss=loss), sweeps=12, multiclass=multiclass).predictor
-    members = model_parts(fitted)
+    fitted = ps.fit(corpus, ps.Model(3, loss=loss), sweeps=12, multiclass=multiclass)
+    members = fitted.parts
     prediction = fitted.predict(corpus)
     rows = [0, 4, 7]
     for d, found in zip(rows, explanations.explain(members, fitted, corpus, rows), strict=True):
@@ -49,16 +48,16 @@ def test_terms_sum_to_the_prediction(multiclass, loss, covariates):
 
 def test_real_responses_are_center_plus_scale_times_the_sum():
     corpus = corpus_of(real=True)
-    fitted = ps.fit(corpus, ps.Model(3, loss="gaussian", standardise=True), sweeps=12).predictor
-    (found,) = explanations.explain(model_parts(fitted), fitted, corpus, [1])
+    fitted = ps.fit(corpus, ps.Model(3, loss="gaussian", standardise=True), sweeps=12)
+    (found,) = explanations.explain(fitted.parts, fitted, corpus, [1])
     value = fitted.coding.center[0] + fitted.coding.scale[0] * found.blocks[0].totals[0]
     assert value == pytest.approx(fitted.predict(corpus).labels[1, 0])
 
 
 def test_words_are_given_to_topics_in_full():
     corpus = corpus_of()
-    fitted = ps.fit(corpus, ps.Model(2, loss="hinge"), sweeps=12).predictor
-    (found,) = explanations.explain(model_parts(fitted), fitted, corpus, [0])
+    fitted = ps.fit(corpus, ps.Model(2, loss="hinge"), sweeps=12)
+    (found,) = explanations.explain(fitted.parts, fitted, corpus, [0])
     parts: dict[str, float] = {}
     for term in found.blocks[0].terms:
         for word in term.words:
@@ -87,7 +86,7 @@ def evaluation_of(coding, true, predicted, f, n_known=None, probabilities=None):
 
 
 def coding_of():
-    return ps.fit(corpus_of(), ps.Model(2, loss="hinge"), sweeps=2).predictor.coding
+    return ps.fit(corpus_of(), ps.Model(2, loss="hinge"), sweeps=2).coding
 
 
 def test_mistakes_come_first():
@@ -129,7 +128,7 @@ def test_topics_are_those_of_the_posterior():
     assert [row.number for row in found.rows] == table["topic"].tolist()
     assert [row.share for row in found.rows] == table["share"].tolist()
     assert [row.words for row in found.rows] == list(table["words"])
-    mean = result.predictor.eta.mean(axis=0)
+    mean = result.eta.mean(axis=0)
     for row in found.rows:
         assert sorted(w.mean for w in row.weights) == pytest.approx(sorted(mean[:, row.number]))
         assert all(w.low <= w.mean <= w.high for w in row.weights)
@@ -171,12 +170,12 @@ def test_words_of_a_document_add_up_to_its_prediction():
     corpus = corpus_of()
     fitted = ps.fit(corpus, ps.Model(3, loss="hinge"), sweeps=12)
     parts = list(fitted.parts)
-    (one,) = documents.documents_of(parts, fitted.predictor, {"test": corpus}, ["7"], None, {})
+    (one,) = documents.documents_of(parts, fitted, {"test": corpus}, ["7"], None, {})
     effects, pro, contra = documents._effects(one.why, parts, corpus, fitted.predict(corpus), 7)
     assert pro == one.why.predicted != contra
     names = list(map(str, fitted.coding.classes))
-    eta, prediction = fitted.predictor.eta.mean(axis=0), fitted.predict(corpus)
-    phi, theta = fitted.predictor.phi.astype(float), prediction.theta[7]
+    eta, prediction = fitted.eta.mean(axis=0), fitted.predict(corpus)
+    phi, theta = fitted.phi.astype(float), prediction.theta[7]
     share = phi * theta[:, None] / (theta @ phi)
     counts = corpus.counts()[[7]].toarray()[0]
     expected = (eta[names.index(pro)] - eta[names.index(contra)]) @ (share @ counts) / counts.sum()
@@ -188,7 +187,7 @@ def test_a_text_is_shown_with_its_words_tinted():
     fitted = ps.fit(corpus, ps.Model(3, loss="hinge"), sweeps=12)
     text = "Before W0, w1;\n\u202ew2 and unknown."
     made = {"test": corpus}, ["7"], None, {"7": text}
-    (one,) = documents.documents_of(list(fitted.parts), fitted.predictor, *made)
+    (one,) = documents.documents_of(list(fitted.parts), fitted, *made)
     assert one.is_text
     assert "".join(p.text for p in one.pieces) == text.replace("\u202e", " ").replace("\n", " ")
     assert {p.text for p in one.pieces if p.shade} <= {"W0", "w1", "w2"}

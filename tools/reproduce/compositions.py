@@ -27,7 +27,7 @@ def _fit(context: Context, n_topics: int, kernel, **options) -> dict:
         fitted, seconds = setup.fit(context.size(25, 3), seed, kernel=kernel, **{**OPTIONS, **options})
         last = fitted.trace[-1]
         rates = [last.get(f"acceptance_{p}", float("nan")) for p in THREE]
-        found.append((setup.score(fitted.predictor), seconds, last["moved"], *rates))
+        found.append((setup.score(fitted), seconds, last["moved"], *rates))
     names = ("accuracy", "cpu_seconds", "moved", *(f"acceptance_{p}" for p in THREE))
     spread = np.std([row[0] for row in found]) / max(len(found) - 1, 1) ** 0.5
     mean = np.mean(found, axis=0).tolist()

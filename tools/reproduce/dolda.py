@@ -24,14 +24,14 @@ def priors(context: Context):
                 fitted, seconds = setup.fit(context.size(80, 4), context.seed, supervised=supervised)
                 yield {
                     "topics": n_topics, "model": f"{prior}, {supervised.replace('_', ' ')}",
-                    "accuracy": setup.score(fitted.predictor), "cpu_seconds": seconds,
-                    "small": small(fitted.predictor.eta.mean(axis=0)[:, :n_topics]),
+                    "accuracy": setup.score(fitted), "cpu_seconds": seconds,
+                    "small": small(fitted.eta.mean(axis=0)[:, :n_topics]),
                 }  # fmt: skip
         setup = context.experiment("20ng_dense", f"n_topics={n_topics}")
         fitted, seconds = setup.fit(context.size(40, 4), context.seed)
         yield {
-            "topics": n_topics, "model": "MedLDA (hinge)", "accuracy": setup.score(fitted.predictor),
-            "cpu_seconds": seconds, "small": small(fitted.predictor.eta.mean(axis=0)[:, :n_topics]),
+            "topics": n_topics, "model": "MedLDA (hinge)", "accuracy": setup.score(fitted),
+            "cpu_seconds": seconds, "small": small(fitted.eta.mean(axis=0)[:, :n_topics]),
         }  # fmt: skip
 
 
@@ -84,7 +84,7 @@ def topics(context: Context):
         options = {"supervised": "two_step"} if prior == "no labels" else {}
         fitted, _ = setup.fit(context.size(80, 4), context.seed, **options)
         columns = topic_table(
-            fitted.chain, fitted.predictor.phi, fitted.predictor.eta.mean(axis=0), setup.train.counts()
+            fitted.chain, fitted.phi, fitted.eta.mean(axis=0), setup.train.counts()
         )
         for k in range(n_topics):
             yield {"model": prior, "topic": k, **{name: values[k].item() for name, values in columns.items()}}

@@ -115,7 +115,7 @@ def same_draws(context: Context):
             fitted = ps.fit(train, model, kernel, sweeps=context.size(40, 3), seed=seed)
             yield {
                 "kernel": label, "seed": seed, "draws": n_draws, "p": float(p),
-                "perplexity": document_completion(fitted.predictor, held_out).perplexity,
+                "perplexity": document_completion(fitted, held_out).perplexity,
             }  # fmt: skip
 
 

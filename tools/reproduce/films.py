@@ -63,7 +63,7 @@ def validation(context: Context):
                         train, probit(n_topics, prior), covariates=columns(context), supervised=supervised,
                         sweeps=context.size(80, 4), thin=2, seed=context.seed + number,
                     )  # fmt: skip
-                    scores.append(float(np.mean(fitted.predictor.predict(test).labels == test.responses)))
+                    scores.append(float(np.mean(fitted.predict(test).labels == test.responses)))
                 yield {
                     "topics": n_topics, "model": f"{prior}, {supervised.replace('_', ' ')}",
                     "accuracy": float(np.mean(scores)),
@@ -115,7 +115,7 @@ def coefficients(context: Context):
         fitted = ps.fit(
             corpus, probit(n_topics, prior), sweeps=context.size(300, 4), thin=5, seed=context.seed
         )
-        predictor = fitted.predictor
+        predictor = fitted
         eta = predictor.eta.mean(axis=0)[:, :n_topics]
         words = top_words(predictor.phi, 10)
         for c, name in enumerate(predictor.coding.output_names):

@@ -63,7 +63,7 @@ class Figure:
                 for seed in range(context.seed, context.seed + context.size(self.seeds, 1)):
                     fitted, seconds = setup.fit(sweeps, seed, **options)
                     start = time.process_time()
-                    scores.append(setup.score(fitted.predictor))
+                    scores.append(setup.score(fitted))
                     tests.append(time.process_time() - start)
                     times.append(seconds)
                 seconds = float(np.median(times))
@@ -181,7 +181,7 @@ def against_rest(context: Context):
                 context.size(10, 3), context.seed, multiclass=scheme, **samplers()["composed"]
             )
             yield {
-                "topics": n_topics, "scheme": scheme, "accuracy": setup.score(fitted.predictor),
+                "topics": n_topics, "scheme": scheme, "accuracy": setup.score(fitted),
                 "sampling_seconds": fitted.seconds, "cpu_seconds": time.process_time() - start,
             }  # fmt: skip
 
@@ -224,7 +224,7 @@ def many_labels(context: Context):
             fitted = ps.fit(train, model, sweeps=sweeps, seed=context.seed, **options)
             seconds = time.process_time() - start
             start = time.process_time()
-            measures = evaluate(fitted.predictor, test).measures
+            measures = evaluate(fitted, test).measures
             yield {
                 "topics": n_topics, "sampler": label, "f1": measures["f1_micro"],
                 "f1_macro": measures["f1_macro"], "cpu_seconds": seconds,

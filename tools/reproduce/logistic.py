@@ -7,7 +7,7 @@ import time
 import numpy as np
 
 import plugsamp as ps
-from plugsamp.fitting.draws import Draws
+from plugsamp.fitting.recording import Recording
 from plugsamp.fitting.second_step import SecondStep
 from tools.reproduce.claims import Claim, pick, span
 from tools.reproduce.study import Context, Study, from_zero, log_axis, series
@@ -19,10 +19,10 @@ def _fitted(context: Context, setup, seed: int, **options) -> dict:
     """Accuracies and CPU times of one fit; predictions use the draws of its second half."""
     fitted, seconds = setup.fit(context.size(setup.settings.sweeps, 3), seed, **options)
     start = time.process_time()
-    test = setup.score(fitted.predictor)
+    test = setup.score(fitted)
     tested = time.process_time() - start
     return {
-        "test_accuracy": test, "train_accuracy": setup.score(fitted.predictor, setup.train),
+        "test_accuracy": test, "train_accuracy": setup.score(fitted, setup.train),
         "cpu_seconds": seconds, "test_cpu_seconds": tested,
     }  # fmt: skip
 
@@ -179,10 +179,10 @@ def _burn_in(experiment: str, topics: tuple, marks: tuple):
                 if until == 0:  # weights for topics that are random
                     chain.augment()
                     chain._draw_weights(0)
-                keeper = Draws(chain)
+                keeper = Recording(chain)
                 keeper.keep()
                 yield {
-                    "topics": n_topics, "sweeps": until, "test_accuracy": setup.score(keeper.predictor()),
+                    "topics": n_topics, "sweeps": until, "test_accuracy": setup.score(keeper.draws()),
                     "cpu_seconds": seconds,
                 }  # fmt: skip
 

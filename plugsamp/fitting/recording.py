@@ -1,4 +1,4 @@
-"""What a chain leaves: its trace and kept draws, as they grow, and as a checkpoint holds them."""
+"""The trace and the kept draws of a chain while it is sampled, and as a checkpoint holds them."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from plugsamp.checkpoint import snapshot
 from plugsamp.files.storage import StorageError
 from plugsamp.fitting import running
 from plugsamp.fitting.starts import Start, warm
+from plugsamp.posterior.draws import Draws
 from plugsamp.posterior.trace import Trace
 from plugsamp.prediction.fold_in import BURN_IN, PASSES, RESTARTS
-from plugsamp.prediction.inference import Predictor
 from plugsamp.state import ROWS
 
 log = logging.getLogger(__name__)
@@ -29,8 +29,8 @@ def in_start(content: Mapping) -> bool:
     return STARTING in content
 
 
-class Draws:
-    """The trace and the kept draws of a chain.
+class Recording:
+    """The trace and the kept draws of a chain while it is sampled.
 
     Parameters
     ----------
@@ -64,11 +64,11 @@ class Draws:
     --------
     ::
 
-        draws = Draws(chain)
+        recording = Recording(chain)
         for info in chain.sweeps(100):
             if info.sweep > 50 and info.sweep % 5 == 0:
-                draws.keep()
-        predictor = draws.predictor()
+                recording.keep()
+        posterior = Posterior([recording.draws()])
     """
 
     def __init__(self, chain: Chain, proportions: bool = False):
@@ -182,10 +182,10 @@ class Draws:
         """The mean over kept sweeps of the topic proportions of the training documents, float64 (D, K)."""
         return self.proportion_sum / len(self.kept)
 
-    def predictor(
+    def draws(
         self, passes: int = PASSES, burn_in: int = BURN_IN, restarts: int = RESTARTS, seed: int | None = None
-    ) -> Predictor:
-        """What has been kept, as a predictor that no longer needs the chain.
+    ) -> Draws:
+        """Return what has been kept; it no longer needs the chain.
 
         Parameters
         ----------
@@ -203,7 +203,7 @@ class Draws:
         """
         chain = self.chain
         names = chain.corpus.covariate_names if chain.covariates is not None else None
-        return Predictor(
+        return Draws(
             phi=self.phi(),
             eta=np.array(self.eta),
             alpha=self.alpha_sum / len(self.kept),
@@ -218,6 +218,11 @@ class Draws:
             restarts=restarts,
             seed=chain.seed if seed is None else seed,
             source="posterior" if chain.responses.weight is None else "weighted",
+            trace=self.trace,
+            kept=list(self.kept),
+            seconds=self.seconds,
+            n_tokens=chain.corpus.n_tokens,
+            approximations=tuple(chain.approximations),
         )
 
     # -- checkpoints ---------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import plugsamp as ps
-from plugsamp.prediction.ensembles import tasks, votes
+from plugsamp.prediction.combine import tasks, votes
 from plugsamp.prediction.evaluation import evaluate
 
 
@@ -24,18 +24,18 @@ LABELS = ([10, 20, 30] * 12) + [None]
 
 def test_one_against_the_rest_uses_all_documents():
     made, coding = tasks(corpus(LABELS), "ovr")
-    assert [t.name for t in made] == ["10", "20", "30"]
-    assert all(t.rows is None and len(t.responses) == 37 for t in made)
-    assert made[1].responses[:3].tolist() == [False, True, False]
-    assert made[1].responses[-1] is None
+    assert [name for name, _, _ in made] == ["10", "20", "30"]
+    assert all(rows is None and len(responses) == 37 for _, rows, responses in made)
+    assert made[1][2][:3].tolist() == [False, True, False]
+    assert made[1][2][-1] is None
     assert coding.classes.tolist() == [10, 20, 30]
 
 
 def test_one_against_one_uses_the_documents_of_its_pair():
     made, _ = tasks(corpus(LABELS), "ovo")
-    assert [t.name for t in made] == ["10 | 20", "10 | 30", "20 | 30"]
-    assert [len(t.rows) for t in made] == [24, 24, 24]
-    assert made[1].responses[:2].tolist() == [False, True]
+    assert [name for name, _, _ in made] == ["10 | 20", "10 | 30", "20 | 30"]
+    assert [len(rows) for _, rows, _ in made] == [24, 24, 24]
+    assert made[1][2][:2].tolist() == [False, True]
 
 
 def test_votes_count_pairs_and_settle_ties_by_margin():
@@ -56,12 +56,12 @@ def test_classes_are_learnt_and_come_back_as_they_went_in(scheme, loss):
             ps.fit(train, model, sweeps=4, multiclass=scheme)
         return
     result = ps.fit(train, model, sweeps=30, multiclass=scheme, seed=1)
-    prediction = result.predictor.predict(train)
+    prediction = result.predict(train)
     assert set(prediction.labels.tolist()) <= {10, 20, 30}
     assert (prediction.labels[:36] == np.array(LABELS[:36])).mean() > 0.8
     again = ps.fit(train, model, sweeps=30, multiclass=scheme, seed=1, n_jobs=2)
-    assert again.predictor.digest == result.predictor.digest
-    assert [row["task"] for row in result.trace[::30]] == list(result.predictor.names)
+    assert again.digest == result.digest
+    assert [row["task"] for row in result.trace[::30]] == [part.name for part in result.parts]
 
 
 def test_several_labels_are_a_model_each():
@@ -71,7 +71,7 @@ def test_several_labels_are_a_model_each():
     made = ps.Corpus.from_counts(counts, responses=table)
     model = ps.Model(3, loss="hinge", weights=ps.priors.Normal(variance=10.0))
     result = ps.fit(made, model, sweeps=40, multiclass="ovr")
-    assert (result.predictor.predict(made).labels == table).mean() > 0.8
+    assert (result.predict(made).labels == table).mean() > 0.8
     with pytest.raises(ValueError, match="one label a document"):
         ps.fit(made, model, sweeps=4, multiclass="ovo")
 
@@ -88,7 +88,7 @@ def test_what_is_wrong_is_said():
 def test_a_saved_ensemble_predicts_to_the_bit(scheme, tmp_path):
     train = corpus(LABELS)
     model = ps.Model(3, loss="logistic")
-    predictor = ps.fit(train, model, sweeps=6, multiclass=scheme).predictor
+    predictor = ps.fit(train, model, sweeps=6, multiclass=scheme)
     loaded = ps.load_model(ps.save_model(tmp_path / "model", predictor, model))
     assert loaded.digest == predictor.digest
     ours, theirs = predictor.predict(train), loaded.predict(train)
@@ -110,22 +110,22 @@ def test_covariates_of_new_documents_are_made_once(monkeypatch):
     train = corpus(LABELS)
     covariates = ps.Covariates(words="tfidf")
     model = ps.Model(3, loss="logistic")
-    predictor = ps.fit(train, model, sweeps=4, multiclass="ovr", covariates=covariates, n_jobs=2).predictor
+    predictor = ps.fit(train, model, sweeps=4, multiclass="ovr", covariates=covariates, n_jobs=2)
     made, transform = [], Encoder.transform
     monkeypatch.setattr(Encoder, "transform", lambda self, c: made.append(c) or transform(self, c))
     found = predictor.predict(train)
     assert len(made) == 1
-    alone = np.hstack([member.predict(train).f for member in predictor.members])
+    alone = np.hstack([member.predict(train).f for member in predictor.parts])
     np.testing.assert_array_equal(found.f, alone)
 
 
 def test_weights_of_classes_reach_every_model():
     train = corpus(LABELS)
-    plain = ps.fit(train, ps.Model(3, loss="hinge"), sweeps=6, multiclass="ovr").predictor
+    plain = ps.fit(train, ps.Model(3, loss="hinge"), sweeps=6, multiclass="ovr")
     heavy = ps.Model(3, loss="hinge", class_weight={20: 50.0})
-    weighted = ps.fit(train, heavy, sweeps=6, multiclass="ovr").predictor
+    weighted = ps.fit(train, heavy, sweeps=6, multiclass="ovr")
     by_hand = train.with_weights(np.where(np.array(train.responses) == 20, 50.0, 1.0))
-    same = ps.fit(by_hand, ps.Model(3, loss="hinge"), sweeps=6, multiclass="ovr").predictor
+    same = ps.fit(by_hand, ps.Model(3, loss="hinge"), sweeps=6, multiclass="ovr")
     assert weighted.digest == same.digest != plain.digest
 
 
@@ -137,8 +137,8 @@ def test_several_chains_are_the_mixture_of_all_their_draws(loss):
     responses = rng.normal(50.0, 3.0, (37, 2)) if loss != "logistic" else np.array(LABELS)
     train = train.with_responses(responses)
     model = ps.Model(3, loss=loss, standardise=loss != "logistic")
-    chains = ps.fit(train, model, sweeps=8, chains=2, seed=2).predictor
-    found, parts = chains.predict(train), [member.predict(train) for member in chains.members]
+    chains = ps.fit(train, model, sweeps=8, chains=2, seed=2)
+    found, parts = chains.predict(train), [member.predict(train) for member in chains.parts]
     np.testing.assert_array_equal(found.f, np.mean([part.f for part in parts], axis=0))
     assert found.calibrated is (loss != "logistic")
     if loss == "logistic":

@@ -1,19 +1,21 @@
-"""Prediction on new documents from kept draws of a chain (model.md section 7)."""
+"""The kept draws of one chain, and prediction of new documents from them (model.md section 7)."""
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 
-from plugsamp.brief import Brief
 from plugsamp.checks import MOST, names_of, whole
 from plugsamp.corpus import Corpus
 from plugsamp.covariates.encoder import Encoder
 from plugsamp.losses.base import Loss
 from plugsamp.losses.coding import Coding
+from plugsamp.posterior.names import topic_key
+from plugsamp.posterior.trace import Trace
 from plugsamp.prediction.fold_in import BURN_IN, PASSES, RESTARTS, FoldIn, Tokens
 from plugsamp.prediction.matching import warn_of_strangers
 from plugsamp.prediction.predictive import Mixture, Predictive
@@ -29,8 +31,8 @@ MOST_PASSES = 1_000_000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Predictor(Brief):
-    """A fitted model, as far as prediction needs it. Immutable; predicting never changes it.
+class Draws:
+    """The kept draws of one chain, all that prediction needs, and what is known of the chain. Immutable.
 
     Attributes
     ----------
@@ -59,6 +61,29 @@ class Predictor(Brief):
     source : {"posterior", "weighted", "estimate"}
         Where the weights come from. Of a posterior with weights of documents or classes in it,
         probabilities are scores, whatever the loss; of an estimate there are labels alone.
+    number : int or None
+        Its place among the parts of a posterior; None of one that is alone.
+    name : str
+        Of a chain "chain 1", of a binary model what it tells apart; "" of one that is alone.
+    user_coding : Coding
+        Task and classes as the user has them; of a binary model what its two sides are called. By default
+        `coding`.
+    columns : slice
+        Its topics among those of a prediction.
+    chain : int or None
+        Its place among several chains, of one that is shown for all.
+    trace : Trace
+        A row a sweep; empty where that is not known.
+    kept : sequence of int
+        The sweeps whose draws are kept; empty where that is not known.
+    stats : dict of str to arrays (K,), or None
+        What is known of its topics (`plugsamp.diagnostics.topic_table`).
+    seconds : float
+        Of the start and of sampling.
+    n_tokens : int
+        Sampled in a sweep.
+    approximations : tuple of str
+        What kept the chain from its posterior, a clause each.
 
     Raises
     ------
@@ -81,50 +106,62 @@ class Predictor(Brief):
     encoder: Encoder | None = None
     parameters: dict[str, np.ndarray] = field(default_factory=dict)
     source: str = "posterior"
+    number: int | None = None
+    name: str = ""
+    user_coding: Coding | None = None
+    columns: slice = field(default_factory=lambda: slice(0, None))
+    chain: int | None = None
+    trace: Trace = field(default_factory=Trace)
+    kept: Sequence[int] = ()
+    stats: dict | None = None
+    seconds: float = 0.0
+    n_tokens: int = 0
+    approximations: tuple[str, ...] = ()
 
     def __post_init__(self):
         if self.source not in SOURCES:
-            raise ValueError(f"predictor: source must be one of {', '.join(SOURCES)}, not {self.source!r}")
+            raise ValueError(f"draws: source must be one of {', '.join(SOURCES)}, not {self.source!r}")
         # Word-major in memory: the order of the compiled loop.
         phi = np.array(np.asarray(self.phi, dtype=np.float32).T, order="C").T
         eta, alpha = np.array(self.eta, dtype=float), np.array(self.alpha, dtype=float)
         parameters = {name: np.array(v, dtype=float) for name, v in sorted(self.parameters.items())}
         for name, array in ({"phi": phi, "eta": eta, "alpha": alpha} | parameters).items():
             if not np.isfinite(array).all():
-                raise ValueError(f"predictor: {name} holds a number that is not finite")
+                raise ValueError(f"draws: {name} holds a number that is not finite")
             array.flags.writeable = False
         for name, value in (("phi", phi), ("eta", eta), ("alpha", alpha), ("parameters", parameters)):
             object.__setattr__(self, name, value)
         n_outputs = self.coding.n_outputs
         object.__setattr__(self, "coding", replace(self.coding, y=np.empty((0, n_outputs))))
+        object.__setattr__(self, "user_coding", self.user_coding or self.coding)
         for name in ("vocabulary", "covariate_names"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
         n_topics = len(alpha)
         if phi.shape != (n_topics, len(self.vocabulary)):
             raise ValueError(
-                f"predictor: phi of shape {phi.shape} for {n_topics} topics and {len(self.vocabulary)} words"
+                f"draws: phi of shape {phi.shape} for {n_topics} topics and {len(self.vocabulary)} words"
             )
         width = n_topics + len(self.covariate_names) + self.intercept
         fits = eta.ndim == 3 and len(eta) > 0 and eta.shape[1] == n_outputs
         if not fits or (n_outputs and eta.shape[2] != width):
             raise ValueError(
-                f"predictor: eta of shape {eta.shape}, expected (draws, {n_outputs}, {width}) "
+                f"draws: eta of shape {eta.shape}, expected (draws, {n_outputs}, {width}) "
                 f"for {n_topics} topics, {len(self.covariate_names)} covariates, intercept {self.intercept}"
             )
         self._check_parameters()
         for name in ("passes", "burn_in", "restarts", "seed"):
             least, most = int(name == "restarts"), None if name == "seed" else MOST
-            object.__setattr__(self, name, whole(f"predictor: {name}", getattr(self, name), least, most))
+            object.__setattr__(self, name, whole(f"draws: {name}", getattr(self, name), least, most))
         # The first pass draws from expected counts, not from the chain, so it is never kept.
         if not 1 <= self.burn_in < self.passes:
             raise ValueError(
-                f"predictor: burn_in must be 1 or more and below passes, "
+                f"draws: burn_in must be 1 or more and below passes, "
                 f"not {self.burn_in} of {self.passes} passes"
             )
 
         if self.passes * self.restarts > MOST_PASSES:
             raise ValueError(
-                f"predictor: passes={self.passes} times restarts={self.restarts} are over {MOST_PASSES:,} "
+                f"draws: passes={self.passes} times restarts={self.restarts} are over {MOST_PASSES:,} "
                 "passes over each document"
             )
 
@@ -134,17 +171,17 @@ class Predictor(Brief):
         expected = self.loss.start(self.coding.n_outputs)
         if set(expected) != set(self.parameters):
             raise ValueError(
-                f"predictor: {self.loss!r} has the parameters {', '.join(sorted(expected)) or 'none'}, "
+                f"draws: {self.loss!r} has the parameters {', '.join(sorted(expected)) or 'none'}, "
                 f"given are {', '.join(self.parameters) or 'none'}"
             )
         for name, found in self.parameters.items():
             shape = (len(self.eta), *np.shape(expected[name]))
             if found.shape != shape:
                 raise ValueError(
-                    f"predictor: parameter {name} of shape {found.shape}, expected {shape}, a value a draw"
+                    f"draws: parameter {name} of shape {found.shape}, expected {shape}, a value a draw"
                 )
 
-    def with_options(self, **options) -> Predictor:
+    def with_options(self, **options) -> Draws:
         """The same model with other `passes`, `burn_in`, `restarts`, `seed` or `vocabulary`.
 
         Words are other names for the columns of counts that the model was fitted to, in their order.
@@ -152,18 +189,54 @@ class Predictor(Brief):
         valid = ("passes", "burn_in", "restarts", "seed", "vocabulary")
         unknown = sorted(set(options) - set(valid))
         if unknown:
-            raise ValueError(f"predictor: {unknown[0]!r} is not one of {', '.join(valid)}")
+            raise ValueError(f"draws: {unknown[0]!r} is not one of {', '.join(valid)}")
         if "vocabulary" in options:
             if self.encoder is not None:
-                raise ValueError("predictor: covariates are made of its words, whose names stay")
+                raise ValueError("draws: covariates are made of its words, whose names stay")
             options["vocabulary"] = names_of(
                 options["vocabulary"], len(self.vocabulary), "vocabulary", "word", "words of the model"
             )
         return replace(self, **options)
 
+    def with_record(self, **record) -> Draws:
+        """Return the same draws with another name, number, trace or other record that no prediction uses."""
+        new = object.__new__(type(self))
+        new.__dict__.update(self.__dict__ | record)
+        return new
+
+    def __repr__(self) -> str:
+        name = f"{self.name!r}, " if self.name else ""
+        return f"Draws({name}{self.n_topics} topics, {len(self.eta)} kept draws, {len(self.trace)} sweeps)"
+
     @property
     def n_topics(self) -> int:
         return len(self.alpha)
+
+    @property
+    def parts(self) -> tuple[Draws]:
+        """Itself alone, as a posterior has its parts."""
+        return (self,)
+
+    @property
+    def predictor(self) -> Draws:
+        """Itself: draws were an attribute of a part before."""
+        return self
+
+    def key(self, topic: int) -> str:
+        """Return what a topic is called in files."""
+        return topic_key(self.chain if self.number is None else self.number, topic)
+
+    @property
+    def outputs(self) -> list[str]:
+        """What a positive linear predictor of each output speaks for."""
+        return [] if self.coding.task == "none" else self.user_coding.output_names
+
+    @property
+    def weights(self) -> np.ndarray:
+        """Draws of the weights, float64 (S, C, J); of two classes with an output each the difference."""
+        if self.user_coding.task == "binary" and self.eta.shape[1] == 2:
+            return self.eta[:, 1:] - self.eta[:, :1]
+        return self.eta
 
     @cached_property
     def digest(self) -> str:
@@ -228,12 +301,6 @@ class Predictor(Brief):
         prediction = self.predict_encoded(encoded)
         warn_of_strangers(prediction.n_known, prediction.n_unknown, corpus.vocabulary, self.vocabulary)
         return prediction
-
-    def predict_iter(self, documents, *, batch: int | None = None, n_jobs: int | None = None):
-        """Predict documents in batches; see `plugsamp.prediction.stream.predict_iter`."""
-        from plugsamp.prediction.stream import BATCH, predict_iter
-
-        return predict_iter(self, documents, batch=BATCH if batch is None else batch, n_jobs=n_jobs)
 
     def predict_encoded(self, corpus) -> Prediction:
         """`predict` of documents whose covariates the encoder has made already."""

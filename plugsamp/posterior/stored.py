@@ -1,25 +1,25 @@
-"""Fitted models as folders."""
+"""Draws as arrays and JSON: what the folder or file of a model holds."""
 
 from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Sequence
 from enum import Enum
-from importlib.metadata import version
-from pathlib import Path
 
 import numpy as np
 
 from plugsamp import registry
 from plugsamp.brief import clipped
 from plugsamp.covariates.encoder import Encoder
-from plugsamp.files.archive import read_archive, require_memory
-from plugsamp.files.storage import MANIFEST, StorageError, read_folder, write_folder
+from plugsamp.files.archive import require_memory
+from plugsamp.files.storage import StorageError
 from plugsamp.files.stored_labels import decode_labels, encode_labels
 from plugsamp.losses.coding import Coding
-from plugsamp.prediction import topic_table
-from plugsamp.prediction.ensembles import CHAINS, Ensemble
-from plugsamp.prediction.inference import Predictor
+from plugsamp.posterior import topic_table
+from plugsamp.posterior.draws import Draws
+from plugsamp.posterior.parts import numbered
+from plugsamp.prediction.combine import CHAINS, digest_of
 
 log = logging.getLogger(__name__)
 
@@ -28,129 +28,84 @@ KIND = "model"
 TASKS = ("none", "binary", "multiclass", "multilabel", "real", "count")
 
 
-def save_model(
-    path,
-    predictor: Predictor | Ensemble,
-    model=None,
-    overwrite: bool = False,
-    more: tuple[dict, dict] = ({}, {}),
-) -> Path:
-    """Write a model folder (see `plugsamp.files.storage`); predictions from it are the same to the bit.
-
-    Parameters
-    ----------
-    path : path-like
-    predictor : Predictor or Ensemble
-    model : Model, optional
-        Its priors are written beside, for the record.
-    overwrite : bool
-        Replace a model folder that is there.
-    more : dict of arrays, dict
-        What is written beside the model; `load_model` passes it over.
-
-    Raises
-    ------
-    StorageError
-        The path exists, the loss is registered by no package, or one of its options is no plain value.
-    """
-    arrays, content = model_data(predictor)
-    arrays, content = arrays | more[0], content | more[1]
-    content["plugsamp"] = version("plugsamp")
-    if model is not None:
-        arrays["beta"] = np.asarray(model.beta)
-        content["weights"] = plugin_record("priors", model.weights)
-    return write_folder(path, KIND, arrays, content, overwrite)
-
-
 def check_model(model) -> None:
-    """Refuse a `plugsamp.Model` that `save_model` could not write, before it is fitted (StorageError)."""
+    """Refuse a model that `plugsamp.save_model` could not write, before it is fitted (StorageError)."""
     plugin_record("losses", model.loss)
     plugin_record("priors", model.weights)
 
 
-def model_data(predictor: Predictor | Ensemble) -> tuple[dict, dict]:
-    """Arrays and content of a model's folder or file."""
-    predictor = getattr(predictor, "predictor", predictor)
-    if isinstance(predictor, Ensemble):
-        return _ensemble_data(predictor)
-    if isinstance(predictor, Predictor):
-        return _predictor_data(predictor)
-    what = "a Predictor is saved, such as fit(...).predictor, or predictor_ of an estimator"
-    raise TypeError(f"{what}, not a {type(predictor).__name__}")
-
-
-def _predictor_data(predictor: Predictor) -> tuple[dict, dict]:
-    arrays = {"phi": predictor.phi, "eta": predictor.eta, "alpha": predictor.alpha}
-    arrays |= {f"parameter_{name}": value for name, value in predictor.parameters.items()}
-    coding = predictor.coding
-    more = {name: getattr(coding, name) for name in ("center", "scale", "thresholds")}
-    arrays |= {name: value for name, value in more.items() if value is not None}
-    content = {
-        "vocabulary": list(predictor.vocabulary),
-        "covariate_names": list(predictor.covariate_names),
-        "intercept": bool(predictor.intercept),
-        "passes": predictor.passes,
-        "burn_in": predictor.burn_in,
-        "restarts": predictor.restarts,
-        "seed": predictor.seed,
-        "source": predictor.source,
-        "task": predictor.coding.task,
-        "classes": encode_labels(predictor.coding.classes),
-        "loss": plugin_record("losses", predictor.loss),
-        "digest": predictor.digest,
-    }
-    if coding.order is not None:
-        content["order"] = list(coding.order)
-    if predictor.encoder is not None:
-        parts, content["encoder"] = predictor.encoder.data()
-        arrays |= {f"encoder_{name}": values for name, values in parts.items()}
-    return arrays, content
-
-
-def _ensemble_data(ensemble: Ensemble) -> tuple[dict, dict]:
-    """The members' arrays under numbers; the vocabulary, which they share, once."""
-    arrays, members = {}, []
-    for number, member in enumerate(ensemble.members):
-        parts, content = _predictor_data(member)
-        arrays |= {f"member{number}_{name}": values for name, values in parts.items()}
-        if member.vocabulary != ensemble.vocabulary:
-            raise StorageError("the members of an ensemble have different vocabularies; it cannot be saved")
-        del content["vocabulary"]
-        members.append(content)
-    if ensemble.coding.thresholds is not None:
-        arrays["thresholds"] = ensemble.coding.thresholds
-    return arrays, {
-        "scheme": ensemble.scheme,
-        "names": list(ensemble.names),
-        "members": members,
-        "vocabulary": list(ensemble.vocabulary),
-        "task": ensemble.coding.task,
-        "classes": encode_labels(ensemble.coding.classes),
-        "digest": ensemble.digest,
-    }
-
-
-def load_model(path) -> Predictor | Ensemble:
-    """The predictor of a model folder, or of a file that `plugsamp.export` wrote. Nothing in it is executed.
+def model_data(parts: Sequence[Draws], combine: str, coding: Coding) -> tuple[dict, dict]:
+    """Return arrays and content of a model's folder or file: of several parts those of each by number.
 
     Raises
     ------
     StorageError
-        What `plugsamp.files.storage.read_folder` and `plugsamp.files.archive.read_archive` refuse; a loss
-        that is not installed; parts that do not fit together.
+        The loss is registered by no package, one of its options is no plain value, or the parts have
+        different vocabularies.
     """
-    model = Path(path) / "model"
-    if (model / MANIFEST).is_file() and not (Path(path) / MANIFEST).exists():
-        raise StorageError(f"{path} is a run folder: plugsamp.load reads it, load_model reads {model}")
-    read = read_archive if Path(path).is_file() else read_folder
-    return model_of(*read(path, KIND), path)
+    if combine == "mean" and len(parts) == 1:
+        return _draws_data(parts[0])
+    arrays, members = {}, []
+    for number, part in enumerate(parts):
+        own, content = _draws_data(part)
+        arrays |= {f"member{number}_{name}": values for name, values in own.items()}
+        if part.vocabulary != parts[0].vocabulary:
+            raise StorageError("the parts of a posterior have different vocabularies; it cannot be saved")
+        del content["vocabulary"]
+        members.append(content)
+    if combine != "mean" and coding.thresholds is not None:
+        arrays["thresholds"] = coding.thresholds
+    return arrays, {
+        "scheme": CHAINS if combine == "mean" else combine,
+        "names": [part.name for part in parts],
+        "members": members,
+        "vocabulary": list(parts[0].vocabulary),
+        "task": coding.task,
+        "classes": encode_labels(coding.classes),
+        "digest": digest_of([part.digest for part in parts], combine),
+    }
 
 
-def model_of(arrays: dict, content: dict, path) -> Predictor | Ensemble:
-    """The predictor of the arrays and content of a folder or file; see `load_model`."""
+def _draws_data(draws: Draws) -> tuple[dict, dict]:
+    arrays = {"phi": draws.phi, "eta": draws.eta, "alpha": draws.alpha}
+    arrays |= {f"parameter_{name}": value for name, value in draws.parameters.items()}
+    coding = draws.coding
+    more = {name: getattr(coding, name) for name in ("center", "scale", "thresholds")}
+    arrays |= {name: value for name, value in more.items() if value is not None}
+    content = {
+        "vocabulary": list(draws.vocabulary),
+        "covariate_names": list(draws.covariate_names),
+        "intercept": bool(draws.intercept),
+        "passes": draws.passes,
+        "burn_in": draws.burn_in,
+        "restarts": draws.restarts,
+        "seed": draws.seed,
+        "source": draws.source,
+        "task": coding.task,
+        "classes": encode_labels(coding.classes),
+        "loss": plugin_record("losses", draws.loss),
+        "digest": draws.digest,
+    }
+    if coding.order is not None:
+        content["order"] = list(coding.order)
+    if draws.encoder is not None:
+        parts, content["encoder"] = draws.encoder.data()
+        arrays |= {f"encoder_{name}": values for name, values in parts.items()}
+    return arrays, content
+
+
+def model_of(arrays: dict, content: dict, path) -> tuple[tuple[Draws, ...], str, Coding]:
+    """Return parts, `combine` and the coding of all classes from what `model_data` has returned.
+
+    Raises
+    ------
+    StorageError
+        A loss that is not installed, or parts that do not fit together.
+    """
     try:
-        predictor = (_ensemble_of if "members" in content else _predictor_of)(arrays, content, path)
-        saved, found = content["digest"], predictor.digest
+        found = _model_of(arrays, content, path)
+        parts, combine, _ = found
+        fits = content["digest"] == digest_of([part.digest for part in parts], combine)
     except StorageError as error:
         if str(path) in str(error):
             raise
@@ -160,26 +115,30 @@ def model_of(arrays: dict, content: dict, path) -> Predictor | Ensemble:
     except (TypeError, ValueError, AttributeError, IndexError) as error:
         # Whatever a foreign manifest holds, its digests right: none of its types is to be relied on.
         raise StorageError(f"{path} holds no model that can be read: {error}") from None
-    if saved != found:
+    if not fits:
         raise StorageError(f"{path} is damaged: its parts do not make the model that was saved")
-    return predictor
+    return found
 
 
-def _ensemble_of(arrays: dict, content: dict, path) -> Ensemble:
-    members = []
+def _model_of(arrays: dict, content: dict, path) -> tuple[tuple[Draws, ...], str, Coding]:
+    if "members" not in content:
+        draws = _draws_of(arrays, content, path)
+        return numbered([draws]), "mean", draws.coding
+    parts = []
     for number, member in enumerate(content["members"]):
         prefix = f"member{number}_"
         own = {name.removeprefix(prefix): a for name, a in arrays.items() if name.startswith(prefix)}
-        members.append(_predictor_of(own, {**member, "vocabulary": content["vocabulary"]}, path))
+        parts.append(_draws_of(own, {**member, "vocabulary": content["vocabulary"]}, path))
     classes = decode_labels(content["classes"])
     chosen = _thresholds(arrays, len(classes), path)
     coding = Coding(np.empty((0, len(classes))), content["task"], classes, thresholds=chosen)
-    if content["scheme"] == CHAINS and members:
-        coding = members[0].coding
-    return Ensemble(tuple(members), tuple(content["names"]), content["scheme"], coding)
+    combine = content["scheme"]
+    if combine == CHAINS:
+        combine, coding = "mean", parts[0].coding
+    return numbered(parts, combine, coding, content["names"]), combine, coding
 
 
-def _predictor_of(arrays: dict, content: dict, path) -> Predictor:
+def _draws_of(arrays: dict, content: dict, path) -> Draws:
     classes = decode_labels(content["classes"])
     task = content["task"]
     if task not in TASKS:
@@ -193,7 +152,7 @@ def _predictor_of(arrays: dict, content: dict, path) -> Predictor:
     if order is not None and (task != "multiclass" or sorted(order) != list(range(len(classes)))):
         raise StorageError(f"{path} is damaged: {order!r} is no order of {len(classes)} classes")
     require_memory(topic_table.size(arrays), path, sum(array.nbytes for array in arrays.values()))
-    return Predictor(
+    return Draws(
         phi=topic_table.unpacked(arrays),
         eta=arrays["eta"],
         alpha=arrays["alpha"],
