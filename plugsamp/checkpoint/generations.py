@@ -7,6 +7,7 @@ killed, there is a whole checkpoint, if there ever was one.
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 import shutil
@@ -25,6 +26,35 @@ _NAME = re.compile(r"(\d{6,})-sweep-(\d+)")
 
 #: Checkpoints kept.
 KEPT = 2
+
+
+class InProcess:
+    """The last checkpoint of a run, in this process.
+
+    Parameters
+    ----------
+    states : dict
+        Where it is kept.
+    """
+
+    def __init__(self, states: dict):
+        self.states = states
+
+    def write(self, sweep: int, arrays: Mapping[str, np.ndarray], content: Mapping) -> None:
+        """Replace the checkpoint."""
+        copies = {name: np.array(array) for name, array in arrays.items()}
+        self.states["last"] = copies, json.loads(json.dumps(content))
+
+    def newest(self) -> tuple[dict[str, np.ndarray], dict] | None:
+        """Arrays and content; None before the first."""
+        return self.states.get("last")
+
+    def keep_last(self) -> None:
+        """Keep one checkpoint only, as ever."""
+
+    def clear(self) -> None:
+        """Take it away."""
+        self.states.clear()
 
 
 class Generations:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from plugsamp.checks import is_number, whole
@@ -17,8 +17,9 @@ class Checkpoints:
 
     Parameters
     ----------
-    folder : path-like
-        Made where there is none. One process at a time writes to it.
+    folder : path-like or None
+        Made where there is none. One process at a time writes to it. None keeps the state after the last
+        sweep in this object, as plain arrays that can be pickled; it takes no signals.
     sweeps : int, optional
         Sweeps between checkpoints; None: by the clock alone.
     minutes : float, optional
@@ -29,15 +30,27 @@ class Checkpoints:
     Raises
     ------
     ValueError
+
+    Examples
+    --------
+    >>> import numpy as np, plugsamp as ps
+    >>> corpus = ps.Corpus.from_counts(np.array([[3, 0, 1], [0, 2, 2]]))
+    >>> place = ps.Checkpoints(None)
+    >>> half = ps.fit(corpus, ps.Model(2), sweeps=4, checkpoint=place)
+    >>> whole = ps.fit(corpus, ps.Model(2), sweeps=8, checkpoint=place, resume=True)
+    >>> whole.digest == ps.fit(corpus, ps.Model(2), sweeps=8).digest
+    True
     """
 
-    folder: str | Path
+    folder: str | Path | None
     sweeps: int | None = None
     minutes: float | None = 5.0
     keep: bool = True
+    states: dict = field(default_factory=dict, repr=False, compare=False)
 
     def __post_init__(self):
-        object.__setattr__(self, "folder", Path(self.folder))
+        if self.folder is not None:
+            object.__setattr__(self, "folder", Path(self.folder))
         if self.sweeps is not None:
             object.__setattr__(self, "sweeps", whole("checkpoint: sweeps", self.sweeps, 1))
         if self.minutes is not None and not (is_number(self.minutes) and self.minutes > 0):
@@ -45,14 +58,15 @@ class Checkpoints:
         if not isinstance(self.keep, bool):
             raise ValueError(f"checkpoint: keep must be True or False, not {self.keep!r}")
 
-    def recorder(self, resume: bool):
-        """What a fit holds of them (`plugsamp.checkpoint.recorder.Recorder`)."""
-        from plugsamp.checkpoint.recorder import Recorder
-
-        return Recorder(self, resume)
+    @property
+    def on_disk(self) -> bool:
+        """Whether there is a folder."""
+        return self.folder is not None
 
     def member(self, number: int) -> Checkpoints:
         """Those of one of several models, which are kept until all are done."""
+        if self.folder is None:
+            return replace(self, states=self.states.setdefault(number, {}))
         return replace(self, folder=self.folder / f"model-{number:04d}", keep=True)
 
     @classmethod

@@ -7,7 +7,7 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 
-from plugsamp.checkpoint.generations import Generations
+from plugsamp.checkpoint.generations import Generations, InProcess
 from plugsamp.checkpoint.identity import check_same, check_surroundings, surroundings
 from plugsamp.checkpoint.lock import Lock
 from plugsamp.checkpoint.options import Checkpoints
@@ -33,7 +33,8 @@ class Recorder:
 
     def __init__(self, options: Checkpoints, resume: bool = False):
         self.options, self.resume = options, resume
-        self.generations = Generations(options.folder)
+        self.generations = Generations(options.folder) if options.on_disk else InProcess(options.states)
+        self.where = options.folder if options.on_disk else "the chain of the last fit"
         self.stop = Stop()
         #: Sweep of the last checkpoint, None before the first.
         self.written: int | None = None
@@ -41,14 +42,15 @@ class Recorder:
 
     def __enter__(self) -> Recorder:
         with ExitStack() as stack:
-            stack.enter_context(Lock(self.options.folder))
-            self.generations.clean()
-            if not self.resume and self.generations:
-                raise ValueError(
-                    f"{self.options.folder} holds a checkpoint: resume=True goes on from it, another folder "
-                    "leaves it as it is"
-                )
-            stack.enter_context(self.stop)
+            if self.options.on_disk:
+                stack.enter_context(Lock(self.options.folder))
+                self.generations.clean()
+                if not self.resume and self.generations:
+                    raise ValueError(
+                        f"{self.options.folder} holds a checkpoint: resume=True goes on from it, another "
+                        "folder leaves it as it is"
+                    )
+                stack.enter_context(self.stop)
             self._stack = stack.pop_all()
         return self
 
@@ -72,15 +74,15 @@ class Recorder:
         """
         found = self.generations.newest() if self.resume else None
         if found is None:
-            if (Path(self.options.folder) / MANIFEST).exists():
+            if self.options.on_disk and (Path(self.options.folder) / MANIFEST).exists():
                 raise StorageError(f"{self.options.folder} holds a model or a chain, not checkpoints")
             return None
         content = found[1]
         try:
-            check_surroundings(content["made_with"], self.options.folder)
-            check_same(content["identity"], identity, self.options.folder)
+            check_surroundings(content["made_with"], self.where)
+            check_same(content["identity"], identity, self.where)
         except KeyError as error:
-            raise StorageError(f"{self.options.folder} is incomplete: it lacks {error}") from None
+            raise StorageError(f"{self.where} is incomplete: it lacks {error}") from None
         self.written = int(content["sweep"])
         return found
 
@@ -125,6 +127,8 @@ class Recorder:
             self.generations.keep_last()
 
     def _due(self, sweep: int) -> bool:
+        if not self.options.on_disk:
+            return False
         by_sweeps = self.options.sweeps is not None and sweep - self._last_sweep >= self.options.sweeps
         minutes = self.options.minutes
         return by_sweeps or (minutes is not None and time.monotonic() - self._last_time >= 60 * minutes)

@@ -23,7 +23,7 @@ from sklearn.utils.validation import (
 
 from plugsamp.backends.processes import Processes
 from plugsamp.bags import Counted
-from plugsamp.checkpoint.memory import Memory
+from plugsamp.checkpoint.options import Checkpoints
 from plugsamp.checks import flag, n_jobs_of, whole
 from plugsamp.corpus import Corpus
 from plugsamp.counts import LIMIT, canonical
@@ -189,7 +189,7 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             sweeps = self.n_iter_ + sweeps
         memory = None
         if self.warm_start:  # a copy, so that a fit that fails leaves the chain where it was
-            memory = copy.deepcopy(self._memory) if goes_on else Memory()
+            memory = copy.deepcopy(self._memory) if goes_on else Checkpoints(None)
         seed = self._seed()
         options = {"seed": seed, "sweeps": sweeps, "checkpoint": memory, "resume": goes_on, **more}
         try:

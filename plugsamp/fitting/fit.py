@@ -12,8 +12,8 @@ from pathlib import Path
 
 from plugsamp.chain import Chain
 from plugsamp.checkpoint.identity import run_identity
-from plugsamp.checkpoint.memory import Memory
 from plugsamp.checkpoint.options import Checkpoints
+from plugsamp.checkpoint.recorder import Recorder
 from plugsamp.checkpoint.snapshot import kernel_again
 from plugsamp.checks import flag, listed, n_jobs_of, whole
 from plugsamp.corpus import Corpus
@@ -58,7 +58,7 @@ def fit(
     decide: str | float = "auto",
     validation: Corpus | None = None,
     observers: Iterable[Callable[[Mapping], object]] = (),
-    checkpoint: Checkpoints | Memory | str | Path | None = None,
+    checkpoint: Checkpoints | str | Path | None = None,
     resume: bool = False,
 ) -> Posterior:
     """Run a chain, or several, and keep draws.
@@ -109,11 +109,10 @@ def fit(
         Each is given the trace's row after every sweep (progress, files); of separate chains the
         rows of each come when it is done. One that has a method ``resumed`` is given all rows before the
         checkpoint that a run goes on from.
-    checkpoint : Checkpoints, path-like or Memory, optional
+    checkpoint : Checkpoints or path-like, optional
         Where the run's state is kept, and how often: what a killed process can lose
         (`plugsamp.checkpoint.Checkpoints`). SIGINT and SIGTERM then end the run after the sweep, with a
-        checkpoint; a second one ends it at once. A `plugsamp.checkpoint.memory.Memory` keeps the last state
-        in this process.
+        checkpoint; a second one ends it at once. ``Checkpoints(None)`` keeps the last state in this process.
     resume : bool
         Go on from the checkpoint of the same fit, bit-equal to one that was never stopped; start where
         there is none yet. `sweeps`, `backend`, `n_jobs` and `observers` may differ. With more `sweeps`
@@ -224,10 +223,10 @@ class Sampling:
         return vars(self) | {"burn_in": self.first, "second_step": repr(self.second_step)}
 
 
-def _place(checkpoint, resume: bool) -> Checkpoints | Memory | None:
+def _place(checkpoint, resume: bool) -> Checkpoints | None:
     """Where checkpoints go, as an object; None where nowhere."""
     if checkpoint is not None:
-        return checkpoint if isinstance(checkpoint, Memory) else Checkpoints.of(checkpoint)
+        return Checkpoints.of(checkpoint)
     if flag("resume", resume):
         raise ValueError("resume=True needs checkpoint=..., the folder to go on from")
     return None
@@ -262,7 +261,7 @@ def _one_chain(
     with ExitStack() as stack:
         recorder = saved = None
         if place is not None:
-            recorder = stack.enter_context(place.recorder(resume))
+            recorder = stack.enter_context(Recorder(place, resume))
             saved = recorder.load(identity)
         chain = _chain(corpus, without_responses(model) if two_step else model, kernel, backend, init,
                        sampling, saved)  # fmt: skip

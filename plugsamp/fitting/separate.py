@@ -13,7 +13,6 @@ import numpy as np
 
 from plugsamp.brief import one_line
 from plugsamp.checkpoint.lock import Lock
-from plugsamp.checkpoint.memory import Memory
 from plugsamp.checkpoint.options import Checkpoints
 from plugsamp.checkpoint.signals import Stop
 from plugsamp.errors import ApproximationWarning, InputWarning
@@ -34,7 +33,7 @@ def fit_separately(
     chains: int = 1,
     n_jobs: int = 1,
     observers=(),
-    checkpoint: Checkpoints | Memory | None = None,
+    checkpoint: Checkpoints | None = None,
     resume: bool = False,
     **options,
 ) -> tuple[list[Draws], Coding]:
@@ -54,8 +53,8 @@ def fit_separately(
         Processes, as joblib counts them.
     observers : iterable of callables
         Each is given the rows of a task's trace when its chain is done.
-    checkpoint : Checkpoints or Memory, optional
-        Every task has a folder of its own in there: one that is done is not sampled again.
+    checkpoint : Checkpoints, optional
+        Every task has a place of its own in there: one that is done is not sampled again.
     resume : bool
         Go on from there.
     options
@@ -76,15 +75,16 @@ def fit_separately(
     for number, job in enumerate(jobs):
         place = {} if checkpoint is None else {"checkpoint": checkpoint.member(number), "resume": resume}
         job.append(options | place)
+    on_disk = checkpoint is not None and checkpoint.on_disk
     parts: list[Draws] = []
     approximations: dict[str, None] = {}
     with ExitStack() as stack:
-        if isinstance(checkpoint, Checkpoints):
+        if on_disk:
             stack.enter_context(Lock(checkpoint.folder))
             stack.enter_context(Stop())  # to whom SIGTERM is an error like any: joblib ends its processes
         done = in_parallel(_fit_member, jobs, names, n_jobs)
         stack.enter_context(closing(done))
-        for name, (part, memory) in zip(names, done, strict=True):
+        for name, (part, states) in zip(names, done, strict=True):
             for row in part.trace:
                 row["chain" if combine == "mean" else "task"] = name
                 for observe in observers:
@@ -93,11 +93,11 @@ def fit_separately(
                 if clause not in approximations:
                     approximations[clause] = None
                     warnings.warn(clause, ApproximationWarning, stacklevel=2)
-            if isinstance(checkpoint, Memory):
-                checkpoint.keep_member(len(parts), memory)
+            if checkpoint is not None:  # a process of its own has filled a copy
+                checkpoint.states[len(parts)] = states
             parts.append(part.with_record(name=name))
             log.info("model %d/%d: %s", len(parts), len(names), one_line(name))
-        if isinstance(checkpoint, Checkpoints) and not checkpoint.keep:
+        if on_disk and not checkpoint.keep:
             for number in range(len(names)):
                 shutil.rmtree(checkpoint.member(number).folder, ignore_errors=True)
     return parts, parts[0].coding if combine == "mean" else coding
@@ -131,7 +131,7 @@ def _tasks(corpus, model, combine: str, seed: int, chains: int):
     return [name for name, _, _ in made], jobs, replace(coding, y=np.empty((0, coding.n_outputs)))
 
 
-def _fit_member(corpus, model, seed, options) -> tuple[Draws, Memory | None]:
+def _fit_member(corpus, model, seed, options) -> tuple[Draws, dict]:
     from plugsamp.fitting.fit import fit
 
     with warnings.catch_warnings():
@@ -139,7 +139,7 @@ def _fit_member(corpus, model, seed, options) -> tuple[Draws, Memory | None]:
         warnings.filterwarnings("ignore", "the corpus has covariates", InputWarning)
         posterior = fit(corpus, model, seed=seed, **options)
     checkpoint = options.get("checkpoint")
-    return posterior.detached().parts[0], checkpoint if isinstance(checkpoint, Memory) else None
+    return posterior.detached().parts[0], {} if checkpoint is None else checkpoint.states
 
 
 def _weighting(model, corpus, coding, number: int):
