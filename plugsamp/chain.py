@@ -6,7 +6,6 @@ import logging
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
@@ -16,7 +15,6 @@ from plugsamp.backends.base import Backend
 from plugsamp.backends.serial import Serial
 from plugsamp.checks import whole
 from plugsamp.corpus import Corpus
-from plugsamp.diagnostics.approximations import approximations
 from plugsamp.errors import ApproximationWarning, InputWarning, NonFinite
 from plugsamp.kernels.base import Kernel, partial_kernels, responsive_kernels
 from plugsamp.model import Model
@@ -29,9 +27,11 @@ from plugsamp.regression.design import Fixed
 from plugsamp.regression.response_weights import response_weights
 from plugsamp.regression.responses import Responses
 from plugsamp.regression.weights import check_update
-from plugsamp.sampling import adlda
+from plugsamp.sampling import adlda, snapshot
+from plugsamp.sampling.approximations import approximations
 from plugsamp.sampling.learning import draw_priors
 from plugsamp.sampling.phases import Phases
+from plugsamp.sampling.view import ChainView, SweepInfo
 from plugsamp.state import State
 from plugsamp.system.blas import single_thread
 from plugsamp.topics import lazily, tiny
@@ -42,60 +42,7 @@ log = logging.getLogger(__name__)
 LARGEST_WEIGHT = 1e37
 
 
-@dataclass(frozen=True)
-class SweepInfo:
-    """What one sweep did.
-
-    Attributes
-    ----------
-    sweep : int
-        Its number, from 1.
-    seconds : float
-        Wall time.
-    moved : float
-        Share of tokens whose topic changed.
-    acceptance : dict of str to float
-        By proposal, of the candidates that differed from the current topic.
-    moves : dict of str to float
-        By proposal, the candidates that were accepted, a token. A token may move at several steps.
-    """
-
-    sweep: int
-    seconds: float
-    moved: float
-    acceptance: dict[str, float] = field(default_factory=dict)
-    moves: dict[str, float] = field(default_factory=dict)
-
-
-class Counts:
-    """The counts of a chain, as they are now."""
-
-    def __init__(self, state: State):
-        self._state = state
-
-    @property
-    def topic_word(self) -> np.ndarray:
-        """n_kw, int32 (K, V)."""
-        counts = self._state.topic_word[:, : self._state.n_topics].T.copy()
-        np.subtract.at(counts, (self._state.pseudo_topics, self._state.pseudo_words), 1)
-        return counts
-
-    @property
-    def topic_totals(self) -> np.ndarray:
-        """n_k, int64 (K,)."""
-        state = self._state
-        pseudo = np.bincount(state.pseudo_topics, minlength=state.n_topics)
-        return state.topic_totals[: state.n_topics] - pseudo
-
-    @property
-    def doc_topic(self) -> sparse.csr_array:
-        """n_dk, sparse int32 (D, K)."""
-        indptr, topics, counts = self._state.doc_topic()
-        shape = (self._state.n_documents, self._state.n_topics)
-        return sparse.csr_array((counts, topics.astype(np.int32), indptr), shape=shape)
-
-
-class Chain:
+class Chain(ChainView):
     """A Markov chain whose stationary distribution is the posterior of `model` given `corpus`.
 
     Parameters
@@ -274,12 +221,6 @@ class Chain:
             self._draw_phi(self.sweep, inclusion)
         self._midway = False
 
-    def _settle(self) -> None:
-        """Make the counts those of z, where an interrupt or an error has ended the last sweep midway."""
-        if self._midway:
-            self.state.renewed()
-            self.state.recount()
-
     def save(self, path, overwrite: bool = False):
         """Write the chain as it is into a folder, from which `load` takes it up to the bit.
 
@@ -289,9 +230,7 @@ class Chain:
         overwrite : bool
             Replace a saved chain that is there.
         """
-        from plugsamp.checkpoint.chains import save_chain
-
-        return save_chain(self, path, overwrite)
+        return snapshot.save_chain(self, path, overwrite)
 
     def load(self, path) -> Chain:
         """Put this chain where one of the same corpus, model, kernel and seed was when it was saved.
@@ -304,10 +243,8 @@ class Chain:
         StorageError
             A folder that is damaged or newer, or holds another chain; the message names what differs.
         """
-        from plugsamp.checkpoint.chains import load_chain
-
         self.work.check()
-        load_chain(self, path)
+        snapshot.load_chain(self, path)
         return self
 
     def close(self) -> None:
@@ -354,7 +291,7 @@ class Chain:
                 self._draw_phi(sweep)
             self._draw_weights(sweep)
         self.sweep, self._midway = sweep, False
-        return self._report(reports, time.perf_counter() - start)
+        return SweepInfo.of(sweep, reports, len(self.state.z), time.perf_counter() - start)
 
     def _draw_loss_parameters(self, sweep: int) -> None:
         if not self.parameters:
@@ -428,115 +365,6 @@ class Chain:
             state.offset += self.covariates @ state.eta[:, k : k + self.covariates.shape[1]].T
         if self.intercept:
             state.offset += state.eta[:, -1]
-
-    def _report(self, reports, seconds: float) -> SweepInfo:
-        tried: dict[str, int] = {}
-        accepted: dict[str, int] = {}
-        for report in reports:
-            for name, (t, a) in report.proposals.items():
-                tried[name] = tried.get(name, 0) + t
-                accepted[name] = accepted.get(name, 0) + a
-        acceptance = {name: accepted[name] / tried[name] if tried[name] else 0.0 for name in tried}
-        n_tokens = max(len(self.state.z), 1)
-        moves = {name: n / n_tokens for name, n in accepted.items()}
-        moved = sum(report.moved for report in reports) / n_tokens
-        return SweepInfo(self.sweep, seconds, moved, acceptance, moves)
-
-    # -- what it shows -------------------------------------------------------------------------------
-
-    @property
-    def z(self) -> np.ndarray:
-        """The topic of every token in corpus order, (N,)."""
-        return self.state.z.copy()
-
-    @property
-    def parameters(self) -> dict[str, np.ndarray]:
-        """The loss's own parameters as the chain has them now, by name."""
-        return self.responses.parameters
-
-    @property
-    def eta(self) -> np.ndarray:
-        """The weights, float64 (C, J): topics, then covariates, then the intercept if there is one."""
-        return self.state.eta.copy()
-
-    @property
-    def alpha(self) -> np.ndarray:
-        """The prior of the topics of a document as it is now, float64 (K,)."""
-        return self.state.alpha_prior.copy()
-
-    @property
-    def beta(self) -> np.ndarray:
-        """The prior of the words of a topic as it is now, without seeds, float64 (V,)."""
-        return self.state.beta_prior.copy()
-
-    @property
-    def kappa(self) -> np.ndarray:
-        """kappa of the last augmentation, float64 (D, C)."""
-        return self.state.kappa.copy()
-
-    @property
-    def omega(self) -> np.ndarray:
-        """omega of the last augmentation, float64 (D, C)."""
-        return self.state.omega.copy()
-
-    @property
-    def counts(self) -> Counts:
-        """n_kw, n_k and n_dk."""
-        self._settle()
-        return Counts(self.state)
-
-    @property
-    def phi(self) -> np.ndarray:
-        """The topics, float64 (K, V): the chain's own if partially collapsed, else their posterior mean."""
-        if self.kernel.partial:
-            return self.state.all_phi().T.astype(float)
-        return self.phi_mean()
-
-    def phi_mean(self) -> np.ndarray:
-        """The mean of the topics given z: (n_kw + beta_w) / (n_k + sum of beta), float64 (K, V).
-
-        Pseudo-tokens count, and words that are left out of a topic have 0.
-        """
-        return (self.state.word_masses() / self.state.topic_masses()).T
-
-    def draw_phi(self) -> np.ndarray:
-        """A draw of the topics given z, float64 (K, V); the chain itself is left as it is."""
-        rng = stream(self.seed, Purpose.PHI, self.sweep, 2**31)
-        g = rng.standard_gamma(self.state.word_masses().T)
-        return g / g.sum(axis=1, keepdims=True)
-
-    def draw_theta(self) -> np.ndarray:
-        """A draw of the topic proportions given z, float64 (D, K); the chain itself is left as it is."""
-        rng = stream(self.seed, Purpose.TOPICS, self.sweep, 2**31)
-        g = rng.standard_gamma(self.counts.doc_topic.toarray() + self.state.alpha_prior)
-        return g / g.sum(axis=1, keepdims=True)
-
-    def f(self) -> np.ndarray:
-        """The linear predictor of every document and output, float64 (D, C)."""
-        return self.state.linear_predictor(0, self.state.n_documents)
-
-    def augment(self) -> None:
-        """Draw (kappa, omega) of all documents now, as the next sweep will."""
-        for block in range(self.phases.n_document_blocks):
-            self.phases.augment(self.sweep + 1, block)
-
-    def token_transition(self, i: int) -> np.ndarray:
-        """The transition matrix of one update of token `i` given everything else, float64 (K, K).
-
-        Assembled from the compiled kernel's own masses and tests; a chain is right where the token's
-        full conditional is stationary under it.
-        """
-        if not 0 <= i < len(self.state.z):
-            raise IndexError(f"token {i} of {len(self.state.z)}")
-        document = int(np.searchsorted(self.state.offsets, i, side="right")) - 1
-        return self.phases.sampler.transition(document, i - int(self.state.offsets[document]))
-
-    def log_joint(self) -> dict[str, float]:
-        """The log posterior up to a constant, in named parts (model.md section 8)."""
-        from plugsamp import diagnostics
-
-        self._settle()
-        return diagnostics.log_joint(self)
 
 
 def _representable(eta) -> bool:

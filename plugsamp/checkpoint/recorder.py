@@ -8,12 +8,12 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from plugsamp.checkpoint.generations import Generations, InProcess
-from plugsamp.checkpoint.identity import check_same, check_surroundings, surroundings
 from plugsamp.checkpoint.lock import Lock
 from plugsamp.checkpoint.options import Checkpoints
 from plugsamp.checkpoint.signals import Stop
 from plugsamp.errors import Interrupted
 from plugsamp.files.storage import MANIFEST, StorageError
+from plugsamp.sampling.identity import check_same, check_surroundings, surroundings
 
 log = logging.getLogger(__name__)
 

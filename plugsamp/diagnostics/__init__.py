@@ -2,19 +2,11 @@
 
 from plugsamp._lazy import attach
 
-_MEASURES = (
-    "document_entropy",
-    "log_documents",
-    "log_joint",
-    "log_topics",
-    "log_words",
-    "sparsity",
-    "supervised_effect",
-    "topic_table",
-)
-
 __getattr__, __dir__, __all__ = attach(
     __name__,
-    dict.fromkeys(_MEASURES, f"{__name__}.measures")
+    dict.fromkeys(("log_documents", "log_joint", "log_topics", "log_words"), "plugsamp.sampling.log_joint")
+    | dict.fromkeys(
+        ("document_entropy", "sparsity", "supervised_effect", "topic_table"), f"{__name__}.measures"
+    )
     | {"coherence": "plugsamp.posterior.quality", "top_words": "plugsamp.posterior.rankings"},
 )

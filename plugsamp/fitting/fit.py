@@ -11,10 +11,8 @@ from functools import partial
 from pathlib import Path
 
 from plugsamp.chain import Chain
-from plugsamp.checkpoint.identity import run_identity
 from plugsamp.checkpoint.options import Checkpoints
 from plugsamp.checkpoint.recorder import Recorder
-from plugsamp.checkpoint.snapshot import kernel_again
 from plugsamp.checks import flag, listed, n_jobs_of, whole
 from plugsamp.corpus import Corpus
 from plugsamp.covariates.encoder import Encoder
@@ -32,6 +30,8 @@ from plugsamp.posterior.draws import Draws
 from plugsamp.posterior.posterior import Posterior
 from plugsamp.prediction.combine import SCHEMES
 from plugsamp.prediction.thresholds import check_decide
+from plugsamp.sampling.identity import run_identity
+from plugsamp.sampling.snapshot import kernel_again
 
 log = logging.getLogger(__name__)
 

@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterable, Mapping
 import numpy as np
 
 from plugsamp.chain import Chain
-from plugsamp.checkpoint import snapshot
 from plugsamp.files.storage import StorageError
 from plugsamp.fitting import running
 from plugsamp.fitting.starts import Start, warm
 from plugsamp.posterior.draws import Draws
 from plugsamp.posterior.trace import Trace
 from plugsamp.prediction.fold_in import BURN_IN, PASSES, RESTARTS
+from plugsamp.sampling import snapshot
 from plugsamp.state import ROWS
 
 log = logging.getLogger(__name__)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from plugsamp.chain import Chain, NonFinite
+from plugsamp.chain import Chain
+from plugsamp.errors import NonFinite
 
 
 def _whose(part: str, model) -> str:

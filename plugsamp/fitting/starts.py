@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 
 from plugsamp.backends.base import Backend, Work
 from plugsamp.backends.serial import Serial
-from plugsamp.checkpoint.snapshot import restore_chain
 from plugsamp.checks import whole
 from plugsamp.errors import ApproximationWarning, InputWarning
 from plugsamp.random.draws import Purpose, stream_key
+from plugsamp.sampling.snapshot import restore_chain
 
 METHODS = ("auto", "random", "collapsed")
 
@@ -84,7 +84,7 @@ def warm(chain, start: Start, after: Callable | None = None, saved: tuple | None
     after : callable, optional
         Called with the second chain after each of its sweeps.
     saved : (dict, dict), optional
-        Arrays and content of the second chain, as `plugsamp.checkpoint.snapshot.capture_chain` returned
+        Arrays and content of the second chain, as `plugsamp.sampling.snapshot.capture_chain` returned
         them: the start goes on from there.
     """
     from plugsamp.chain import Chain

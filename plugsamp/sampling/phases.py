@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from plugsamp.diagnostics import log_documents
 from plugsamp.kernels.base import BlockReport
 from plugsamp.random.draws import Purpose, stream, stream_key
 from plugsamp.regression.responses import Responses
 from plugsamp.regression.weight_step import Features
 from plugsamp.regression.weights import GROUP, update_outputs
 from plugsamp.sampling.adlda import Division, chosen_scheme
+from plugsamp.sampling.log_joint import log_documents
 from plugsamp.state import PAD
 from plugsamp.system.arena import Arena
 from plugsamp.system.dispatch import load

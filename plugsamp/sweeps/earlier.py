@@ -8,9 +8,9 @@ from pathlib import Path
 from omegaconf import DictConfig, OmegaConf
 
 from plugsamp.checkpoint.generations import Generations
-from plugsamp.checkpoint.identity import check_plugins
 from plugsamp.fitting.runfolder import CHECKPOINT, CONFIG
 from plugsamp.options import shown
+from plugsamp.sampling.identity import check_plugins
 from plugsamp.sweeps.status import DONE, read, status_of
 
 #: Options that leave the outcome, and what is written of it, as they are.

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from plugsamp.checkpoint import class_names
 from plugsamp.files import storage
 from plugsamp.losses.hinge import Hinge
 from plugsamp.model import Model
+from plugsamp.sampling import class_names
 from plugsamp.topics.concentration import Concentration
 
 from .checkpointed import assert_same

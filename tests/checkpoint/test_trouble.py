@@ -13,10 +13,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from plugsamp.chain import NonFinite
 from plugsamp.checkpoint.lock import Lock, Locked
 from plugsamp.covariates.options import Covariates
-from plugsamp.errors import Interrupted
+from plugsamp.errors import Interrupted, NonFinite
 from plugsamp.files.storage import StorageError
 from plugsamp.losses.hinge import Hinge
 

@@ -10,10 +10,10 @@ import pytest
 
 import plugsamp as ps
 from plugsamp import registry
-from plugsamp.checkpoint.identity import plain
 from plugsamp.cli import main
 from plugsamp.hydra_source import node_of
 from plugsamp.options import check_kept
+from plugsamp.sampling.identity import plain
 
 SOURCE = """
 from __future__ import annotations

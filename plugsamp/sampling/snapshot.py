@@ -1,4 +1,4 @@
-"""What a checkpoint holds of a chain: arrays, and a little JSON.
+"""What a checkpoint holds of a chain: arrays, and a little JSON; and a chain by itself as a folder.
 
 Nothing that can be made again is in it. Of a chain: z, eta, the shrinkage, the loss's parameters, the priors
 alpha and beta, which words a topic leaves out, and the sweep. Counts follow from z; Φ is drawn again from
@@ -8,12 +8,24 @@ the stream that drew it, and (kappa, omega) are drawn by the next sweep before t
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 
-from plugsamp.checkpoint import class_names
-from plugsamp.checkpoint.identity import announce_backend, backend_record, plain
-from plugsamp.files.storage import StorageError
+from plugsamp.files.storage import StorageError, read_folder, write_folder
+from plugsamp.sampling import class_names
+from plugsamp.sampling.identity import (
+    announce_backend,
+    backend_record,
+    chain_identity,
+    check_same,
+    check_surroundings,
+    plain,
+    surroundings,
+)
+
+#: What the folder of a saved chain holds.
+KIND = "chain"
 
 
 def capture_chain(chain) -> tuple[dict[str, np.ndarray], dict]:
@@ -92,6 +104,29 @@ def restore_chain(chain, arrays, content) -> None:
     state.z[:], state.eta[:] = z, eta
     state.renewed()
     chain.refresh(inclusion=False)
+
+
+def save_chain(chain, path, overwrite: bool = False) -> Path:
+    """Write what `load_chain` needs to put another chain where this one is."""
+    arrays, content = capture_chain(chain)
+    content |= {"identity": chain_identity(chain), "made_with": surroundings(chain)}
+    return write_folder(path, KIND, arrays, content, overwrite)
+
+
+def load_chain(chain, path) -> None:
+    """Put a chain where the saved one was.
+
+    Raises
+    ------
+    StorageError
+    """
+    arrays, content = read_folder(path, KIND)
+    try:
+        check_surroundings(content["made_with"], path)
+        check_same(content["identity"], chain_identity(chain), path)
+        restore_chain(chain, arrays, content)
+    except KeyError as error:
+        raise StorageError(f"{path} is incomplete: it lacks {error}") from None
 
 
 def _named(chain):

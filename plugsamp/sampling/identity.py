@@ -17,9 +17,9 @@ from importlib.metadata import version
 import numpy as np
 
 from plugsamp import registry
-from plugsamp.checkpoint import class_names
 from plugsamp.files.storage import StorageError
 from plugsamp.options import Configured, shown
+from plugsamp.sampling import class_names
 from plugsamp.system import dispatch
 
 log = logging.getLogger(__name__)
