@@ -32,8 +32,8 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 
-from plugsamp.checkpoint import lock
 from plugsamp.cli import main as main_of_plugsamp
+from plugsamp.files import lock
 
 #: What runs would import one by one.
 for _name in ("commands.run_fit", "commands.resume", "backends.crew", "kernels.composed", "priors.horseshoe"):

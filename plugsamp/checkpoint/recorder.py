@@ -8,10 +8,10 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from plugsamp.checkpoint.generations import Generations, InProcess
-from plugsamp.checkpoint.lock import Lock
 from plugsamp.checkpoint.options import Checkpoints
 from plugsamp.checkpoint.signals import Stop
 from plugsamp.errors import Interrupted
+from plugsamp.files.lock import Lock
 from plugsamp.files.storage import MANIFEST, StorageError
 from plugsamp.sampling.identity import check_same, check_surroundings, surroundings
 

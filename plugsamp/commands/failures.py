@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from plugsamp import registry
-from plugsamp.checkpoint.lock import Lock, Locked
+from plugsamp.files.lock import Lock, Locked
 
 #: What a run folder holds before there is anything of a run in it.
 BEFORE = {".hydra", ".lock", "config.yaml", "fit.log", "status.json"}

@@ -15,7 +15,6 @@ from omegaconf import DictConfig, OmegaConf
 
 from plugsamp import hydra_source
 from plugsamp.checkpoint.generations import Generations
-from plugsamp.checkpoint.lock import Lock
 from plugsamp.checkpoint.options import Checkpoints
 from plugsamp.commands import hydra_app, sweeping
 from plugsamp.commands.arguments import by_key
@@ -24,6 +23,7 @@ from plugsamp.commands.settings import checked, settings_of
 from plugsamp.commands.wording import warnings_to
 from plugsamp.covariates.options import Covariates
 from plugsamp.errors import InUse, RunInterrupted
+from plugsamp.files.lock import Lock
 from plugsamp.files.whole import write_text
 from plugsamp.fitting.runfolder import CHECKPOINT, CONFIG, HYDRA, clean_up, holds_run, marks, removed
 from plugsamp.fitting.second_step import SecondStep

@@ -21,10 +21,10 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.core.plugins import Plugins
 from omegaconf import DictConfig, OmegaConf
 
-from plugsamp.checkpoint.lock import Lock
 from plugsamp.checkpoint.signals import SIGNALS, Sent
 from plugsamp.commands import plan
 from plugsamp.errors import Interrupted
+from plugsamp.files.lock import Lock
 from plugsamp.files.whole import write_json
 from plugsamp.fitting.runfolder import CONFIG, holds_run
 from plugsamp.sweeps import metric as metrics_by_name

@@ -11,7 +11,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from plugsamp.checks import listed, without_na
+from plugsamp.checks import listed
+from plugsamp.documents.columns import without_na
 from plugsamp.errors import InputWarning
 from plugsamp.estimators.base import TopicEstimator, dense
 from plugsamp.losses.base import Loss

@@ -9,7 +9,8 @@ from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_consistent_length
 
-from plugsamp.checks import DATES, date_hint, number_of, without_na
+from plugsamp.checks import DATES, date_hint, number_of
+from plugsamp.documents.columns import without_na
 from plugsamp.estimators.base import TopicEstimator, dense
 from plugsamp.losses.coding import is_missing
 from plugsamp.losses.gaussian import Gaussian

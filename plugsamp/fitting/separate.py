@@ -12,10 +12,10 @@ from dataclasses import replace
 import numpy as np
 
 from plugsamp.brief import one_line
-from plugsamp.checkpoint.lock import Lock
 from plugsamp.checkpoint.options import Checkpoints
 from plugsamp.checkpoint.signals import Stop
 from plugsamp.errors import ApproximationWarning, InputWarning
+from plugsamp.files.lock import Lock
 from plugsamp.fitting.parallel import in_parallel
 from plugsamp.losses.coding import Coding
 from plugsamp.posterior.draws import Draws

@@ -9,6 +9,7 @@ import numpy as np
 
 from plugsamp.brief import Brief
 from plugsamp.checks import LARGEST, date_hint, is_number, shortened
+from plugsamp.documents.columns import is_missing
 from plugsamp.errors import InputWarning
 from plugsamp.lookalikes import warn_of
 from plugsamp.units import mean_and_deviation
@@ -135,15 +136,6 @@ class Coding(Brief):
         if self.task == "multilabel":
             return (probabilities > (0.5 if self.thresholds is None else self.thresholds)).astype(np.int8)
         return self.classes[np.argmax(probabilities, axis=1)]
-
-
-def is_missing(values: np.ndarray) -> np.ndarray:
-    """None and NaN are missing, whatever the type of the others."""
-    if values.dtype.kind in "biuf":
-        return np.isnan(values)
-    flat = values.ravel().tolist()
-    flat = [v is None or (isinstance(v, float | np.floating) and np.isnan(v)) for v in flat]
-    return np.array(flat, dtype=bool).reshape(values.shape)
 
 
 def filled(y, missing) -> np.ndarray:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from plugsamp.checkpoint import lock
+from plugsamp.files import lock
 from plugsamp.files.whole import write_json
 
 STATUS = "status.json"

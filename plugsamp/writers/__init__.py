@@ -13,9 +13,9 @@ from pathlib import Path
 
 import numpy as np
 
-from plugsamp.checkpoint.lock import Lock
 from plugsamp.corpus import Corpus
 from plugsamp.errors import InputError
+from plugsamp.files.lock import Lock
 
 #: Format -> module, whose `write(corpus, target)` does the work. Its KEEPS names what it keeps beside words,
 #: ids and responses; FOLDER says that it makes a folder.

@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from plugsamp.checkpoint.lock import Lock, Locked
 from plugsamp.covariates.options import Covariates
 from plugsamp.errors import Interrupted, NonFinite
+from plugsamp.files.lock import Lock, Locked
 from plugsamp.files.storage import StorageError
 from plugsamp.losses.hinge import Hinge
 
@@ -240,7 +240,7 @@ def test_two_threads_do_not_take_a_lock_at_once(tmp_path, monkeypatch):
 
 HOLDER = """
 import sys, time
-from plugsamp.checkpoint.lock import Lock
+from plugsamp.files.lock import Lock
 with Lock(sys.argv[1]):
     print("held", flush=True)
     time.sleep(60)

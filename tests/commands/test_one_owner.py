@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from plugsamp.checkpoint.lock import Lock, Locked, held
 from plugsamp.cli import main
 from plugsamp.commands.failures import RunFolder
 from plugsamp.commands.sweeping import LOCK
 from plugsamp.corpus import Corpus
+from plugsamp.files.lock import Lock, Locked, held
 from plugsamp.writers import write
 
 from .swept import status
@@ -113,11 +113,11 @@ def test_a_lock_whose_folder_goes_meanwhile(tmp_path, monkeypatch):
     opened, folder = os.open, tmp_path / "run"
 
     def removed(path, *options):
-        monkeypatch.setattr("plugsamp.checkpoint.lock.os.open", opened)
+        monkeypatch.setattr("plugsamp.files.lock.os.open", opened)
         folder.rmdir()
         return opened(path, *options)
 
-    monkeypatch.setattr("plugsamp.checkpoint.lock.os.open", removed)
+    monkeypatch.setattr("plugsamp.files.lock.os.open", removed)
     with Lock(folder):
         assert held(folder)
 

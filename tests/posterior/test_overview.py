@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import plugsamp as ps
-from plugsamp.posterior.overview import corpus_table
+from plugsamp.documents.overview import corpus_table
 from plugsamp.prediction.table import prediction_table, short_prediction_table
 
 

@@ -14,9 +14,9 @@ import yaml
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
 import plugsamp as ps
-from plugsamp.checkpoint.lock import Lock
 from plugsamp.cli import main as plugsamp
 from plugsamp.errors import InputWarning
+from plugsamp.files.lock import Lock
 from plugsamp.sweeps import options
 from plugsamp.sweeps.text import described
 from plugsamp.testing.processes import until

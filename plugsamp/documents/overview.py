@@ -8,8 +8,8 @@ import numpy as np
 
 from plugsamp.brief import clipped, one_line
 from plugsamp.checks import listed
+from plugsamp.documents.columns import is_missing
 from plugsamp.files.tables import Table
-from plugsamp.losses.coding import is_missing
 
 #: Labels, names and columns that a line lists; characters of one of them.
 LISTED, LONG = 8, 24
