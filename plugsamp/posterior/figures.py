@@ -93,7 +93,7 @@ def _trace(posterior, ax, column: str = "log_joint"):
 
 def _confusion(posterior, ax, corpus=None):
     table = posterior.evaluate(corpus).confusion()
-    names = table["true"]
+    names = table[table.columns[0]]
     return plots.plot_confusion(np.array([table[name] for name in names]).T, names, ax)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from plugsamp.files.tables import Table
 from plugsamp.losses.coding import is_missing
 from plugsamp.prediction import metrics
+from plugsamp.prediction.by_output import ByOutput, by_output
 from plugsamp.prediction.matching import responses_for
 from plugsamp.prediction.perplexity import document_completion
 from plugsamp.prediction.results import Prediction
@@ -52,16 +53,15 @@ class Evaluation:
         ValueError
             The responses are no classes, or there are none to compare with.
         """
-        true, predicted, names = self._sides()
-        n_true, n_predicted, right = true.sum(axis=0), predicted.sum(axis=0), (true & predicted).sum(axis=0)
-        with np.errstate(invalid="ignore"):
-            return Table(
-                {
-                    "class": names, "true": n_true, "predicted": n_predicted,
-                    "precision": right / n_predicted, "recall": right / n_true,
-                    "f1": 2 * right / (n_true + n_predicted),
-                }
-            )  # fmt: skip
+        found = self._classes()
+        columns = dict(zip(found.columns, zip(*found.rows, strict=True), strict=True))
+        counts = {"true": columns["support"], "predicted": columns["predicted"]}
+        scores = {name: columns[name] for name in ("precision", "recall", "f1")}
+        return Table(
+            {"class": list(columns[found.columns[0]])}
+            | {name: np.array(values, dtype=np.int64) for name, values in counts.items()}
+            | {name: np.array(values, dtype=float) for name, values in scores.items()}
+        )
 
     def confusion(self) -> Table:
         """Return how often documents of each class (rows) were predicted as each class (columns).
@@ -71,13 +71,11 @@ class Evaluation:
         ValueError
             Documents have no class, or several labels.
         """
-        if self.prediction.coding.task == "multilabel":
-            raise ValueError(
-                "documents have several labels, which no confusion matrix holds; by_class() scores each"
-            )
-        true, predicted, names = self._sides()
-        counts = true.astype(np.int64).T @ predicted.astype(np.int64)
-        return Table({"true": names} | {name: counts[:, c] for c, name in enumerate(names)})
+        found = self._classes(one_each=True)
+        first, *names = found.confusion_columns
+        first = f"{first} class" if first in names else first
+        cells = np.array([row[1:] for row in found.confusion], dtype=np.int64)
+        return Table({first: names} | {name: cells[:, c] for c, name in enumerate(names)})
 
     def mistakes(self) -> Table:
         """Return the documents whose class was predicted wrongly, those of the largest probability first.
@@ -93,11 +91,7 @@ class Evaluation:
         ValueError
             Documents have no class, or several labels.
         """
-        if self.prediction.coding.task == "multilabel":
-            raise ValueError(
-                "documents have several labels, of which some may be right; by_class() scores each"
-            )
-        self._sides()  # refuses what has no classes
+        self._classes(one_each=True)  # refuses what has no classes
         labels, p = self.prediction.labels, self.prediction.probabilities
         truth = np.asarray(self.truth).reshape(len(labels))
         pairs = zip(truth.tolist(), labels.tolist(), is_missing(truth), strict=True)
@@ -114,25 +108,19 @@ class Evaluation:
         title = f"{len(rows):,} of {int((~is_missing(truth)).sum()):,} documents"
         return Table(columns | {"n_known": self.prediction.n_known[rows]}, title)
 
-    def _sides(self) -> tuple[np.ndarray, np.ndarray, list[str]]:
-        """True and predicted classes of documents with a known one, bool (D', C) each, and their names."""
-        task, labels = self.prediction.coding.task, self.prediction.labels
+    def _classes(self, one_each: bool = False) -> ByOutput:
+        """Scores of classes or labels; with `one_each`, of documents with one class each."""
+        task = self.prediction.coding.task
         if task not in ("binary", "multiclass", "multilabel"):
             raise ValueError(f"the model predicts {'nothing' if task == 'none' else 'numbers'}, not classes")
-        if self.truth is None:
+        if one_each and task == "multilabel":
+            raise ValueError(
+                "documents have several labels, of which some may be right; by_class() scores each"
+            )
+        found = None if self.truth is None else by_output(self.prediction, self.truth)
+        if found is None:
             raise ValueError("the documents have no responses to compare the predictions with")
-        if task == "multilabel":
-            there = ~is_missing(self.truth).any(axis=1)
-            names = [str(c) for c in self.prediction.coding.classes]
-            return self.truth[there].astype(float) > 0, np.asarray(labels)[there] > 0, names
-        truth = np.asarray(self.truth).reshape(len(labels))
-        there = ~is_missing(truth)
-        true, predicted = ([str(v) for v in values[there].tolist()] for values in (truth, labels))
-        known = [str(c) for c in self.prediction.coding.classes]
-        names = [c for c in dict.fromkeys([*known, *true]) if c in known or c in true]
-        place = {name: c for c, name in enumerate(names)}
-        eye = np.eye(len(names), dtype=bool)
-        return eye[[place[t] for t in true]], eye[[place[p] for p in predicted]], names
+        return found
 
     def __repr__(self) -> str:
         shown = [f"{k.replace('_', ' ')} {v:.3f}" for k, v in self.measures.items() if isinstance(v, float)]
