@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
+import functools
+import inspect
 import math
 import numbers
 import re
@@ -147,3 +150,25 @@ def frozen(values):
     for part in parts:
         part.flags.writeable = False
     return values
+
+
+def near_names(function):
+    """Make a function refuse a keyword that it does not have with the names that are near.
+
+    Raises
+    ------
+    TypeError
+        From the function, in place of Python's own.
+    """
+    known = [name for name in inspect.signature(function).parameters if name != "self"]
+    called = function.__qualname__.removesuffix(".__init__")
+
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        for name in (name for name in kwargs if name not in known):
+            near = difflib.get_close_matches(name, known, 2, 0.7)
+            told = f"did you mean {' or '.join(near)}?" if near else f"it has {', '.join(known)}"
+            raise TypeError(f"{called} has no argument {name!r}: {told}")
+        return function(*args, **kwargs)
+
+    return call

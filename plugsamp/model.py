@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from plugsamp.checks import whole
+from plugsamp.checks import near_names, whole
 from plugsamp.errors import InputWarning
 from plugsamp.losses.base import Loss
 from plugsamp.losses.coding import Coding
@@ -219,3 +219,6 @@ def _warn_of_units(y) -> None:
                 stacklevel=4,
             )
             return
+
+
+Model.__init__ = near_names(Model.__init__)

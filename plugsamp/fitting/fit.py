@@ -13,7 +13,7 @@ from pathlib import Path
 from plugsamp.chain import Chain
 from plugsamp.checkpoint.options import Checkpoints
 from plugsamp.checkpoint.recorder import Recorder
-from plugsamp.checks import flag, listed, n_jobs_of, whole
+from plugsamp.checks import flag, listed, n_jobs_of, near_names, whole
 from plugsamp.corpus import Corpus
 from plugsamp.covariates.encoder import Encoder
 from plugsamp.covariates.options import Covariates
@@ -36,6 +36,7 @@ from plugsamp.sampling.snapshot import kernel_again
 log = logging.getLogger(__name__)
 
 
+@near_names
 def fit(
     corpus,
     model: Model | None = None,

@@ -17,6 +17,7 @@ from plugsamp.posterior.parts import calibrated, naming, numbered
 from plugsamp.posterior.trace import Trace, joined
 from plugsamp.prediction.combine import digest_of
 from plugsamp.prediction.results import Prediction
+from plugsamp.readers.frame import corpus_of_texts, missing_cell
 
 #: What a posterior of one part has of it by itself, as a fitted model had before.
 _OF_THE_PART = (
@@ -200,6 +201,39 @@ class Parts:
             "this needs documents: pass corpus=..., the training documents or others. What ps.fit returns "
             "knows its training documents, and ps.load(folder, corpus=True) reads those of a run folder again"
         )
+
+    # -- documents -----------------------------------------------------------------------------------
+
+    def _documents(self, corpus) -> Corpus:
+        """Return a corpus, the training documents for None, or documents from their texts."""
+        if corpus is None:
+            corpus = self.corpus
+        if corpus is None:
+            raise InputError(self.without("corpus"))
+        if isinstance(corpus, str):
+            raise TypeError("one text is given where documents are expected: write it in a list, [text]")
+        if isinstance(corpus, Sequence) and not len(corpus):
+            raise InputError("there are no documents: the list is empty")
+        texts = isinstance(corpus, Sequence) or hasattr(corpus, "tolist")
+        if texts and np.ndim(corpus) == 1 and all(isinstance(t, str) or missing_cell(t) for t in corpus):
+            return corpus_of_texts(corpus)
+        if not isinstance(corpus, Corpus):
+            raise TypeError(
+                f"documents must be a plugsamp.Corpus, not {type(corpus).__name__}; "
+                "ps.Corpus.from_frame(frame, text=..., label=..., vocabulary=posterior.vocabulary) makes one "
+                "of a data frame, ps.Corpus.from_counts(X, vocabulary=...) of a count matrix. A list or a "
+                "column of texts needs no Corpus"
+            )
+        return corpus
+
+    def known(self, corpus: Corpus) -> Corpus:
+        """Return the documents in the model's vocabulary, with the covariates that are made of words."""
+        if tuple(corpus.vocabulary) == tuple(self.vocabulary):
+            return corpus
+        encoder = self.parts[0].encoder
+        if encoder is not None:  # before words that are covariates, and no words of the model, are left out
+            corpus = encoder.transform(corpus)
+        return corpus.with_vocabulary(self.vocabulary)
 
     # -- names ---------------------------------------------------------------------------------------
 

@@ -13,6 +13,7 @@ KINDS = {
     "weights": "weights of an output: output=",
     "trace": "a column of the trace: column=",
     "confusion": "true and predicted classes: corpus=",
+    "calibration": "how often probabilities were right: corpus=",
     "effects": "effects of fields on topics: fields=, corpus=",
 }
 
@@ -23,10 +24,11 @@ def plot(posterior, kind: str = "topics", ax=None, **options):
     Parameters
     ----------
     posterior : Posterior
-    kind : {"topics", "words", "weights", "trace", "confusion", "effects"}
+    kind : {"topics", "words", "weights", "trace", "confusion", "calibration", "effects"}
         "topics": share of the tokens and first words (``words``, ``by``, ``part``). "words": those of one
         ``topic``. "weights": of one ``output``, or of all as a map. "trace": a ``column``, by default the log
-        joint. "confusion": of a ``corpus``. "effects": of ``fields`` on topics.
+        joint. "confusion": of a ``corpus``.
+        "calibration": of a ``corpus``, by default the held-out documents. "effects": of ``fields`` on topics.
     ax : matplotlib Axes, optional
 
     Returns
@@ -95,6 +97,11 @@ def _confusion(posterior, ax, corpus=None):
     table = posterior.evaluate(corpus).confusion()
     names = table[table.columns[0]]
     return plots.plot_confusion(np.array([table[name] for name in names]).T, names, ax)
+
+
+def _calibration(posterior, ax, corpus=None):
+    table = posterior.evaluate(corpus).calibration()
+    return plots.plot_calibration(table["predicted"], table["right"], table["documents"], ax)
 
 
 def _effects(posterior, ax, fields=None, corpus=None, topics=None, part=None, term=None):

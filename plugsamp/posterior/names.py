@@ -109,6 +109,7 @@ def checked(pairs, naming: Naming, path: Path | None = None) -> dict[str, str]:
         key = naming.key(found, prefix)
         if key is None:
             known = f"topics are {naming.keys[0]} to {naming.keys[-1]}"
+            known += ", each PART.TOPIC" * ("." in naming.keys[0])
             raise InputError(f"the model has no topic {found!r}; {known}", file=path, line=line)
         if not isinstance(name, str):
             raise InputError(f"the name of topic {key} must be text, not {name!r}", file=path, line=line)

@@ -275,6 +275,42 @@ def plot_confusion(counts, labels: Sequence[str], ax=None):
     return ax
 
 
+def plot_calibration(predicted, right, counts, ax=None):
+    """Draw how often predictions of a probability were right, with their number and 95 % intervals.
+
+    Parameters
+    ----------
+    predicted, right : float (n,)
+        Mean probability and share of right predictions, of each range of probabilities.
+    counts : int (n,)
+        Predictions in each.
+    ax : matplotlib Axes, optional
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Notes
+    -----
+    The intervals are those of Wilson (1927) for a share.
+    """
+    p, n = np.asarray(right, dtype=float), np.asarray(counts, dtype=float)
+    ax = axes(ax, 4.6, 4.4)
+    z = 1.959964
+    middle = (p + z**2 / (2 * n)) / (1 + z**2 / n)
+    half = z * np.sqrt(p * (1 - p) / n + z**2 / (4 * n**2)) / (1 + z**2 / n)
+    ax.plot([0, 1], [0, 1], color=GREY, lw=0.8, ls="--")
+    ax.vlines(predicted, middle - half, middle + half, color=FOR, lw=1.8)
+    ax.plot(predicted, p, "o", color=FOR, ms=5)
+    for x, y, size in zip(predicted, p, counts, strict=True):
+        ax.annotate(f"{size:,}", (x, y), (6, -10), textcoords="offset points", fontsize=8)
+    ax.set_xlim(0, 1.02)
+    ax.set_ylim(0, 1.02)
+    ax.set_xlabel("predicted probability (mean of a range)")
+    ax.set_ylabel("share that was right")
+    return ax
+
+
 def _plain(text: str) -> str:
     """The text without matplotlib's mathematics."""
     return text.replace("$", r"\$")

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-
 from plugsamp.checks import n_jobs_of
 from plugsamp.corpus import Corpus
-from plugsamp.errors import InputError
 from plugsamp.files.tables import Table
 from plugsamp.posterior import tabulate
 from plugsamp.posterior.base import Parts
 from plugsamp.prediction.combine import predict
 from plugsamp.prediction.results import Prediction
-from plugsamp.readers.frame import corpus_of_texts, missing_cell
 from plugsamp.system import cores
 
 #: Words of a topic in a table, characters of a line.
@@ -148,35 +143,6 @@ class Posterior(Parts):
 
     # -- documents -----------------------------------------------------------------------------------
 
-    def _documents(self, corpus) -> Corpus:
-        """Return a corpus, the training documents for None, or documents from their texts."""
-        if corpus is None:
-            corpus = self.corpus
-        if corpus is None:
-            raise InputError(self.without("corpus"))
-        if isinstance(corpus, str):
-            raise TypeError("one text is given where documents are expected: write it in a list, [text]")
-        texts = isinstance(corpus, Sequence) or hasattr(corpus, "tolist")
-        if texts and np.ndim(corpus) == 1 and all(isinstance(t, str) or missing_cell(t) for t in corpus):
-            return corpus_of_texts(corpus)
-        if not isinstance(corpus, Corpus):
-            raise TypeError(
-                f"documents must be a plugsamp.Corpus, not {type(corpus).__name__}; "
-                "ps.Corpus.from_frame(frame, text=..., label=..., vocabulary=posterior.vocabulary) makes one "
-                "of a data frame, ps.Corpus.from_counts(X, vocabulary=...) of a count matrix. A list or a "
-                "column of texts needs no Corpus"
-            )
-        return corpus
-
-    def known(self, corpus: Corpus) -> Corpus:
-        """Return the documents in the model's vocabulary, with the covariates that are made of words."""
-        if tuple(corpus.vocabulary) == tuple(self.vocabulary):
-            return corpus
-        encoder = self.parts[0].encoder
-        if encoder is not None:  # before words that are covariates, and no words of the model, are left out
-            corpus = encoder.transform(corpus)
-        return corpus.with_vocabulary(self.vocabulary)
-
     def predict(
         self, corpus: Corpus | None = None, *, n_jobs: int | None = None, keep: bool = True
     ) -> Prediction:
@@ -207,16 +173,14 @@ class Posterior(Parts):
             are made.
         """
         corpus = self._documents(corpus)
-        if not keep:
-            with cores.threads(n_jobs_of(n_jobs)):
-                return self._named(predict(self.parts, self.combine, self.coding, corpus))
         found = self._predicted.get(id(corpus))
         if found is None or found[0] is not corpus:
             with cores.threads(n_jobs_of(n_jobs)):
                 found = (corpus, predict(self.parts, self.combine, self.coding, corpus))
-            while len(self._predicted) > 1:
+            while keep and len(self._predicted) > 1:
                 self._predicted.pop(next(iter(self._predicted)))
-            self._predicted[id(corpus)] = found
+            if keep:
+                self._predicted[id(corpus)] = found
         return self._named(found[1])
 
     def _named(self, prediction: Prediction) -> Prediction:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -14,6 +15,9 @@ from plugsamp.prediction.matching import responses_for
 from plugsamp.prediction.perplexity import document_completion
 from plugsamp.prediction.results import Prediction
 from plugsamp.prediction.table import prediction_table
+
+#: Ends of the ranges of probabilities in `Evaluation.calibration`.
+BINS = (0.0, 0.5, 0.7, 0.8, 0.9, 0.95, 1.0)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -107,6 +111,42 @@ class Evaluation:
             columns["probability"] = p[rows].max(axis=1)
         title = f"{len(rows):,} of {int((~is_missing(truth)).sum()):,} documents"
         return Table(columns | {"n_known": self.prediction.n_known[rows]}, title)
+
+    def calibration(self) -> Table:
+        """Return how often predictions of a probability were right, a row each range of probabilities.
+
+        Of one class a document the probability of the predicted class counts; of several labels that of each
+        label, and how often documents have it.
+
+        Returns
+        -------
+        Table
+            ``low``, ``high``, ``documents`` (or labels), ``predicted`` (mean probability) and ``right`` (the
+            share); ranges without documents are left out.
+
+        Raises
+        ------
+        ValueError
+            The loss has no probabilities of classes, or there is nothing to compare with.
+        """
+        self._classes()  # refuses what has no classes
+        p, labels, truth = self.prediction.probabilities, self.prediction.labels, np.asarray(self.truth)
+        if p is None:
+            raise ValueError("the loss has no probabilities; loss='logistic' and loss='multinomial' do")
+        there = ~is_missing(truth)
+        if self.prediction.coding.task == "multilabel":
+            p, right = p[there], truth[there].astype(float) > 0
+        else:
+            truth, there = truth.reshape(len(p)), there.reshape(len(p))
+            pairs = zip(truth[there].tolist(), np.asarray(labels)[there].tolist(), strict=True)
+            p, right = p[there].max(axis=1), np.array([str(t) == str(label) for t, label in pairs], bool)
+        rows = []
+        for low, high in pairwise(BINS):
+            inside = (p >= low) & ((p < high) | (high == 1))
+            if inside.any():
+                means = float(p[inside].mean()), float(right[inside].mean())
+                rows.append((low, high, int(inside.sum()), *means))
+        return Table.from_rows(("low", "high", "documents", "predicted", "right"), rows)
 
     def _classes(self, one_each: bool = False) -> ByOutput:
         """Scores of classes or labels; with `one_each`, of documents with one class each."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import pairwise
 
 import numpy as np
 from markupsafe import Markup
@@ -20,8 +19,6 @@ CONFUSED, SCORED, MISTAKES, POINTS, PLOTS = 30, 200, 10, 1500, 12
 #: Column headings longer than this, or more of them, are numbers that the rows explain.
 LONG, WIDE = 11, 8
 
-#: Ends of the bins of probabilities.
-BINS = (0.0, 0.5, 0.7, 0.8, 0.9, 0.95, 1.0)
 
 #: Topics named beside a class.
 NAMED = 3
@@ -159,28 +156,15 @@ def _cells(names: list[str], counts, pooled_right: int) -> list[list[Cell]]:
 
 
 def reliability(found) -> list[tuple[float, float, int, float, float]]:
-    """Return how often predictions of a probability were right: (low, high, n, mean probability, part right).
-
-    Of one class a document the probability of the predicted class; of several labels that of each label,
-    and the part that have it.
-    """
-    p, coding = found.prediction.probabilities, found.prediction.coding
-    if p is None or found.truth is None or coding.task not in ("binary", "multiclass", "multilabel"):
+    """Return the rows of `Evaluation.calibration`; none where there is nothing to compare."""
+    if found.prediction.probabilities is None or found.truth is None:
         return []
-    truth = np.asarray(found.truth)
-    there = ~is_missing(truth)
-    if coding.task == "multilabel":
-        p, right = p[there], truth[there].astype(float) > 0
-    else:
-        truth, there = truth.reshape(len(p)), there.reshape(len(p))
-        pairs = zip(truth[there].tolist(), np.asarray(found.prediction.labels)[there].tolist(), strict=True)
-        p, right = p[there].max(axis=1), np.array([str(t) == str(label) for t, label in pairs], dtype=bool)
-    rows = []
-    for low, high in pairwise(BINS):
-        inside = (p >= low) & ((p < high) | (high == 1))
-        if inside.any():
-            rows.append((low, high, int(inside.sum()), float(p[inside].mean()), float(right[inside].mean())))
-    return rows
+    return [tuple(row) for row in found.calibration().rows] if _known(found) else []
+
+
+def _known(found) -> bool:
+    task = found.prediction.coding.task
+    return task in ("binary", "multiclass", "multilabel") and not is_missing(np.asarray(found.truth)).all()
 
 
 def _add_plots(outcome: Outcome, found, coding) -> None:
