@@ -21,12 +21,11 @@ LAYERS = (
     ("commands", "cli", "hydra_source"),
 )
 
-#: Imports that still go up: the method `Posterior.report`, and the reading of run folders.
+#: Imports that still go up: the method `Posterior.report`, the corpus and the status of a run folder.
 KNOWN = {
     ("posterior/posterior.py", "report"),
-    ("posterior/saved.py", "report"),
     ("posterior/saved.py", "commands"),
-    ("exchange/chains.py", "report"),
+    ("posterior/run_folder.py", "sweeps"),
     ("exchange/chains.py", "commands"),
 }
 

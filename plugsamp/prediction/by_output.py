@@ -77,16 +77,15 @@ def _classes(prediction, responses) -> ByOutput:
     from sklearn import metrics as sk  # here, as it takes a second to import
 
     known = ~is_missing(responses.astype(object))
-    true = responses.astype(object)[known].tolist()
-    place = {label: i for i, label in enumerate(prediction.coding.classes.tolist())}
-    for label in sorted(set(true) - set(place), key=str):  # the model has never seen it
+    true, predicted = ([str(v) for v in values[known]] for values in (responses, prediction.labels))
+    place = {str(label): i for i, label in enumerate(prediction.coding.classes)}
+    for label in sorted(set(true) - set(place)):  # the model has never seen it
         place[label] = len(place)
-    t = [place[label] for label in true]
-    p = [place[label] for label in prediction.labels[known].tolist()]
+    t, p = ([place[label] for label in labels] for labels in (true, predicted))
     numbers = range(len(place))
     scores = sk.precision_recall_fscore_support(t, p, labels=numbers, zero_division=np.nan)
     confusion = sk.confusion_matrix(t, p, labels=numbers)
-    names = [str(label) for label in place]
+    names = list(place)
     return ByOutput(
         ["class", "precision", "recall", "f1", "support", "predicted"],
         [

@@ -115,9 +115,9 @@ def _known(value):
 
 def _add_confusion(outcome: Outcome, table, n_true: dict[str, int]) -> None:
     """The matrix of all classes, or of the most frequent ones and the others as one."""
-    places = {name: i for i, name in enumerate(table["true"]) if name in n_true}
+    places = {name: i for i, name in enumerate(table[table.columns[0]]) if name in n_true}
     chosen = np.array(list(places.values()))
-    counts = np.array([table[name] for name in table["true"]]).T[np.ix_(chosen, chosen)]
+    counts = np.array([table[name] for name in table[table.columns[0]]]).T[np.ix_(chosen, chosen)]
     names = list(places)
     wrong = np.argwhere((counts > 0) & ~np.eye(len(names), dtype=bool)).tolist()
     wrong.sort(key=lambda pair: -counts[tuple(pair)])
@@ -157,14 +157,11 @@ def _cells(names: list[str], counts, pooled_right: int) -> list[list[Cell]]:
 
 def reliability(found) -> list[tuple[float, float, int, float, float]]:
     """Return the rows of `Evaluation.calibration`; none where there is nothing to compare."""
-    if found.prediction.probabilities is None or found.truth is None:
+    task, truth = found.prediction.coding.task, found.truth
+    classes = task in ("binary", "multiclass", "multilabel")
+    if not classes or found.prediction.probabilities is None or truth is None:
         return []
-    return [tuple(row) for row in found.calibration().rows] if _known(found) else []
-
-
-def _known(found) -> bool:
-    task = found.prediction.coding.task
-    return task in ("binary", "multiclass", "multilabel") and not is_missing(np.asarray(found.truth)).all()
+    return [] if is_missing(np.asarray(truth)).all() else [tuple(row) for row in found.calibration().rows]
 
 
 def _add_plots(outcome: Outcome, found, coding) -> None:
