@@ -30,6 +30,9 @@ TOPICS, MAPPED, DOCUMENTED = 400, 200, 120
 #: Weights of probability in relevance, between which the words of the slider are found.
 GRID = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 
+#: The most probable words of a topic, beyond which no ranking looks.
+REACHED = 5000
+
 #: Words whose probabilities are compared between topics; the others are one more word.
 COMPARED = 3000
 
@@ -174,19 +177,12 @@ def _add_words(found: Topics, owners: list[Draws], posterior) -> None:
         stats = posterior.stats(part) or {}
         marginal = word_marginal(phi, stats.get("tokens"))
         marginal = np.maximum(np.asarray(marginal, dtype=float), 1e-300)
-        by_part[part] = phi, marginal, np.log(marginal), top_words(phi, MORE, "frex")
+        by_part[part] = marginal, top_words(phi, MORE, "frex")
     marginals: list[float] = []
     for part, row in zip(owners, found.rows, strict=True):
-        phi, marginal, log_marginal, frex = by_part[part]
-        own = np.asarray(phi[row.number], dtype=float)
-        own = own / max(own.sum(), 1e-300)
-        with np.errstate(divide="ignore"):
-            log_own = np.log(own)
-        n = min(MORE, len(own))
-        best = [np.argpartition(-(log_own - (1 - lam) * log_marginal), n - 1)[:n] for lam in GRID]
-        chosen = np.unique(np.concatenate([*best, frex[row.number]]))
-        chosen = chosen[own[chosen] > 0]
-        chosen = chosen[np.argsort(-own[chosen], kind="stable")]
+        marginal, frex = by_part[part]
+        own = _row(part, row.number)
+        chosen = _candidates(own, marginal, frex[row.number])
         numbers = []
         for w in chosen.tolist():
             key = (id(part) if row.model else 0, w)
@@ -203,6 +199,22 @@ def _add_words(found: Topics, owners: list[Draws], posterior) -> None:
         }  # fmt: skip
     words = [shown(vocabulary[w], 30) for _, w in place]
     found.data = {"words": words, "p": marginals, "rows": found.data}
+
+
+def _row(part: Draws, k: int) -> np.ndarray:
+    """The probabilities of words in a topic, float64 (V,)."""
+    own = np.asarray(part.phi[k], dtype=float)
+    return own / max(own.sum(), 1e-300)
+
+
+def _candidates(own, marginal, frex) -> np.ndarray:
+    """Words that any ranking can bring up, those of high probability first."""
+    frequent = np.argpartition(-own, min(REACHED, len(own)) - 1)[:REACHED]
+    frequent = np.sort(frequent[own[frequent] > 0])
+    log_own, log_marginal = np.log(own[frequent]), np.log(marginal[frequent])
+    best = [frequent[np.argsort((1 - lam) * log_marginal - log_own, kind="stable")[:MORE]] for lam in GRID]
+    chosen = np.unique(np.concatenate([*best, frex[own[frex] > 0]]))
+    return chosen[np.argsort(-own[chosen], kind="stable")]
 
 
 def _add_documents(found: Topics, owners: list[Draws], posterior, corpus) -> None:
@@ -223,14 +235,11 @@ def _add_documents(found: Topics, owners: list[Draws], posterior, corpus) -> Non
 
 def _compared(owners: list[Draws], rows: list[Row]) -> np.ndarray:
     """The probabilities of the most frequent words in each topic, and of all others together."""
-    phi = np.stack(
-        [np.asarray(p.phi[r.number], dtype=float) for p, r in zip(owners, rows, strict=True)]
-    )
-    phi /= np.maximum(phi.sum(axis=1, keepdims=True), 1e-300)
-    if phi.shape[1] > COMPARED:
-        frequent = np.sort(np.argpartition(-phi.sum(axis=0), COMPARED)[:COMPARED])
-        phi = np.column_stack([phi[:, frequent], np.maximum(1 - phi[:, frequent].sum(axis=1), 0)])
-    return phi
+    pairs = list(zip(owners, rows, strict=True))
+    total = sum(_row(part, row.number) for part, row in pairs)
+    frequent = np.sort(np.argsort(-total, kind="stable")[:COMPARED])
+    phi = np.stack([_row(part, row.number)[frequent] for part, row in pairs])
+    return np.column_stack([phi, np.maximum(1 - phi.sum(axis=1), 0)])
 
 
 def distances(phi) -> np.ndarray:

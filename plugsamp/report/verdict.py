@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from plugsamp.losses.coding import is_missing
+from plugsamp.prediction.matching import responses_for
 from plugsamp.report.texts import number, percent
 
 #: What R-hat says: settled below the first, nearly settled below the second.
@@ -128,7 +129,7 @@ def _linear(posterior, train, test, found) -> float | None:
     from sklearn.svm import LinearSVC
 
     coding = posterior.coding
-    responses = np.asarray(train.responses)
+    responses = np.asarray(responses_for(coding, train))
     columns = responses.reshape(len(responses), -1)
     rows = np.flatnonzero(~is_missing(columns).any(axis=1))
     counts = train.counts()[rows]
