@@ -37,8 +37,8 @@ REACHED = 5000
 COMPARED = 3000
 
 #: A topic is doubtful below this NPMI, this effective number of documents, this part of the mean share, and
-#: this Jensen-Shannon distance to another.
-NPMI, SPREAD, TINY, TWINS = 0.0, 3.0, 0.15, 0.2
+#: this Jensen-Shannon distance to another; or if one word has more than this part of it.
+NPMI, SPREAD, TINY, TWINS, ONE_WORD = 0.0, 3.0, 0.15, 0.2, 0.5
 
 
 @dataclass(frozen=True)
@@ -306,5 +306,9 @@ def _add_doubts(found: Topics, owners: list[Draws], posterior) -> None:
             row.doubts.insert(0, "its words rarely occur together")
         if "document_entropy" in stats and float(stats["document_entropy"][row.number]) < math.log(SPREAD):
             row.doubts.append("almost all of it is in one or two documents")
+        own = _row(part, row.number)
+        if own.max() > ONE_WORD and len(own) > WORDS:
+            word = shown(posterior.vocabulary[int(own.argmax())], 30)
+            row.doubts.append(f"{percent(own.max(), 0)} of it is the word {word}")
         if row.share is not None and row.share < TINY / part.n_topics:
             row.doubts.append("hardly used")
