@@ -11,8 +11,8 @@ from plugsamp.brief import cut, shown
 from plugsamp.fitting.fit import kept_sweeps
 from plugsamp.report import svg
 
-#: Points of a line, lines of a chart, charts, rows of the table of mixing.
-POINTS, LINES, CHARTS, ROWS = 300, 12, 24, 200
+#: Points of a line, lines of a chart, charts.
+POINTS, LINES, CHARTS = 300, 12, 24
 
 #: The first part of the sweeps, of which the scale of a chart takes no notice where they are so many times
 #: as far apart as the others.

@@ -42,7 +42,6 @@ class Shown:
     """A document on the page: its explanation and its words."""
 
     why: Explanation
-    part: str
     pieces: list[Piece]
     is_text: bool
     pro: str = ""
@@ -86,7 +85,7 @@ def documents_of(parts, predictor, corpora: Mapping, chosen: Sequence[str], foun
         explained = explanations.explain(parts, predictor, corpora[part], rows)
         for d, why in enumerate(explained):
             label = why if part == "test" else replace(why, id=f"{why.id} ({part})")
-            result.append(_shown(label, part, parts, corpus, prediction, d, own.get(corpus.ids[d])))
+            result.append(_shown(label, parts, corpus, prediction, d, own.get(corpus.ids[d])))
     return result
 
 
@@ -164,7 +163,7 @@ def _texts(corpus, rows: Sequence[int]) -> dict[str, str]:
     return {}
 
 
-def _shown(why: Explanation, part: str, parts, corpus, prediction, d: int, text: str | None) -> Shown:
+def _shown(why: Explanation, parts, corpus, prediction, d: int, text: str | None) -> Shown:
     effects, pro, contra = _effects(why, parts, corpus, prediction, d)
     largest = max((abs(v) for _, v, _ in effects), default=0.0)
 
@@ -186,10 +185,10 @@ def _shown(why: Explanation, part: str, parts, corpus, prediction, d: int, text:
             value = next((known[w] for w in (word, word.lower()) if w in known), None)
             pieces.append(Piece(_printable(between)))
             pieces.append(Piece(_printable(word)) if value is None else piece(word, value, _printable(word)))
-        return Shown(why, part, [p for p in pieces if p.text], True, pro, contra)
+        return Shown(why, [p for p in pieces if p.text], True, pro, contra)
     effects.sort(key=lambda found: -abs(found[1]) * found[2])
     pieces = [piece(w, v, shown(w, 40) + (f" ×{n}" if n > 1 else "")) for w, v, n in effects[:LISTED]]
-    return Shown(why, part, pieces, False, pro, contra)
+    return Shown(why, pieces, False, pro, contra)
 
 
 def _printable(text: str) -> str:
