@@ -45,7 +45,7 @@ static __inline int p_first_bit(uint32_t m) { unsigned long i; _BitScanForward(&
     acc = _mm512_add_ps(acc, v); \
   } \
   *place = found; \
-  return (lf)acc
+  return (lf){(vf)acc}
 #define P_ROW(cell, UNPACK) \
   __m512 acc = _mm512_setzero_ps(); \
   __m512i t = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15); \
@@ -57,16 +57,16 @@ static __inline int p_first_bit(uint32_t m) { unsigned long i; _BitScanForward(&
     _mm512_storeu_ps(w + g, v); \
     acc = _mm512_add_ps(acc, v); \
   } \
-  return (lf)acc
+  return (lf){(vf)acc}
 #elif defined(__AVX2__)
 #define P_UNPACK16(p) _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(p)))
 #define P_UNPACK32(p) _mm256_loadu_si256((const __m256i *)(p))
 #define P_LIST(cell, UNPACK) \
-  l_halves acc; \
+  __m256 sum[2]; \
   const __m256i low = _mm256_set1_epi32((1 << bits) - 1), me = _mm256_set1_epi32(own); \
   const __m128i shift = _mm_cvtsi32_si128(bits); \
   int found = -1; \
-  acc.h[0] = acc.h[1] = _mm256_setzero_ps(); \
+  sum[0] = sum[1] = _mm256_setzero_ps(); \
   for (int g = 0; g < size; g += 16) \
     for (int h = 0; h < 2; h++) { \
       __m256i e = UNPACK(cells + g + 8 * h), t = _mm256_and_si256(e, low), mine = _mm256_cmpeq_epi32(t, me); \
@@ -75,24 +75,24 @@ static __inline int p_first_bit(uint32_t m) { unsigned long i; _BitScanForward(&
       v = _mm256_andnot_ps(_mm256_castsi256_ps(mine), v); \
       found = m ? g + 8 * h + p_first_bit(m) : found; \
       _mm256_storeu_ps(w + g + 8 * h, v); \
-      acc.h[h] = _mm256_add_ps(acc.h[h], v); \
+      sum[h] = _mm256_add_ps(sum[h], v); \
     } \
   *place = found; \
-  return acc.v
+  return (lf){(vf)sum[0], (vf)sum[1]}
 #define P_ROW(cell, UNPACK) \
-  l_halves acc; \
+  __m256 sum[2]; \
   __m256i t = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7); \
   const __m256i me = _mm256_set1_epi32(own), step = _mm256_set1_epi32(8); \
-  acc.h[0] = acc.h[1] = _mm256_setzero_ps(); \
+  sum[0] = sum[1] = _mm256_setzero_ps(); \
   for (int g = 0; g < size; g += 16) \
     for (int h = 0; h < 2; h++) { \
       __m256 v = _mm256_mul_ps(_mm256_cvtepi32_ps(UNPACK(cells + g + 8 * h)), _mm256_loadu_ps(coefficient + g + 8 * h)); \
       v = _mm256_andnot_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(t, me)), v); \
       t = _mm256_add_epi32(t, step); \
       _mm256_storeu_ps(w + g + 8 * h, v); \
-      acc.h[h] = _mm256_add_ps(acc.h[h], v); \
+      sum[h] = _mm256_add_ps(sum[h], v); \
     } \
-  return acc.v
+  return (lf){(vf)sum[0], (vf)sum[1]}
 #else
 #define P_UNPACK16
 #define P_UNPACK32

@@ -62,53 +62,53 @@ static inline float gamma_small_one(uint32_t u, float inverse_a, float low, floa
   return x < floor ? floor : x;
 }
 #if defined(__GNUC__)
-static inline lf l_log(lf x) {
-  li i, e;
-  memcpy(&i, &x, 64);
+L_INLINE vf v_log(vf x) {
+  vi i, e;
+  memcpy(&i, &x, sizeof i);
   e = (i - 0x3f3504f3) >> 23;
   i -= e << 23;
-  lf m, y, z, n = __builtin_convertvector(e, lf);
-  memcpy(&m, &i, 64);
-  m -= l_set(1.0f);
+  vf m, y, z, n = __builtin_convertvector(e, vf);
+  memcpy(&m, &i, sizeof i);
+  m -= v_set(1.0f);
   z = m * m;
-  y = l_set(7.0376836292e-2f);
-  y = y * m - l_set(1.1514610310e-1f);
-  y = y * m + l_set(1.1676998740e-1f);
-  y = y * m - l_set(1.2420140846e-1f);
-  y = y * m + l_set(1.4249322787e-1f);
-  y = y * m - l_set(1.6668057665e-1f);
-  y = y * m + l_set(2.0000714765e-1f);
-  y = y * m - l_set(2.4999993993e-1f);
-  y = y * m + l_set(3.3333331174e-1f);
-  y = y * m * z - l_set(0.5f) * z + n * l_set(-2.12194440e-4f);
-  return m + y + n * l_set(0.693359375f);
+  y = v_set(7.0376836292e-2f);
+  y = y * m - v_set(1.1514610310e-1f);
+  y = y * m + v_set(1.1676998740e-1f);
+  y = y * m - v_set(1.2420140846e-1f);
+  y = y * m + v_set(1.4249322787e-1f);
+  y = y * m - v_set(1.6668057665e-1f);
+  y = y * m + v_set(2.0000714765e-1f);
+  y = y * m - v_set(2.4999993993e-1f);
+  y = y * m + v_set(3.3333331174e-1f);
+  y = y * m * z - v_set(0.5f) * z + n * v_set(-2.12194440e-4f);
+  return m + y + n * v_set(0.693359375f);
 }
 /* -log of n uniforms, n a multiple of 16. */
 static inline void exponentials(float *__restrict out, const uint32_t *__restrict u, int n) {
-  for (int i = 0; i < n; i += 16) {
-    li bits;
-    memcpy(&bits, u + i, 64);
+  for (int i = 0; i < n; i += V_WIDTH) {
+    vi bits;
+    memcpy(&bits, u + i, sizeof bits);
     bits = (bits >> 8) & 0xFFFFFF;
-    lf p = (__builtin_convertvector(bits, lf) + l_set(0.5f)) * l_set(1.0f / 16777216.0f);
-    l_store(out + i, -l_log(p));
+    vf p = (__builtin_convertvector(bits, vf) + v_set(0.5f)) * v_set(1.0f / 16777216.0f);
+    v_store(out + i, -v_log(p));
   }
 }
 static inline void gamma_small(float *__restrict out, const uint32_t *__restrict u, int n, float inverse_a,
                                float low, float width, float floor) {
   int i;
-  for (i = 0; i + 16 <= n; i += 16) {
-    li bits, top;
-    memcpy(&bits, u + i, 64);
+  for (i = 0; i < n / 16 * 16; i += V_WIDTH) {
+    vi bits, top;
+    memcpy(&bits, u + i, sizeof bits);
     top = (bits >> 8) & 0xFFFFFF;
-    lf p = l_set(low) + l_set(width) * ((__builtin_convertvector(top, lf) + l_set(0.5f)) * l_set(1.0f / 16777216.0f));
-    lf q = (__builtin_convertvector(bits & 255, lf) + l_set(1.0f)) * l_set(1.0f / 256.0f);
-    lf x = l_exp(l_log(p) * l_set(inverse_a));
-    lf keep = l_exp(-l_max(x, l_set(1e-9f))); /* no denormal numbers on the way */
-    lf y = l_max(x, l_set(floor));
-    lf again = l_where_above(q - l_set(1.0f / 256.0f), keep, l_set(-3.0f), -x);
-    again = l_where_above(x, l_set(6e-8f), again, y);
-    y = l_where_above(q, keep, again, y);
-    l_store(out + i, l_where_above(p, l_set(1.0f), l_set(-2.0f), y));
+    vf p = v_set(low) + v_set(width) * ((__builtin_convertvector(top, vf) + v_set(0.5f)) * v_set(1.0f / 16777216.0f));
+    vf q = (__builtin_convertvector(bits & 255, vf) + v_set(1.0f)) * v_set(1.0f / 256.0f);
+    vf x = v_exp(v_log(p) * v_set(inverse_a));
+    vf keep = v_exp(-v_max(x, v_set(1e-9f))); /* no denormal numbers on the way */
+    vf y = v_max(x, v_set(floor));
+    vf again = v_where_above(q - v_set(1.0f / 256.0f), keep, v_set(-3.0f), -x);
+    again = v_where_above(x, v_set(6e-8f), again, y);
+    y = v_where_above(q, keep, again, y);
+    v_store(out + i, v_where_above(p, v_set(1.0f), v_set(-2.0f), y));
   }
   for (; i < n; i++) out[i] = gamma_small_one(u[i], inverse_a, low, width, floor);
 }
