@@ -21,8 +21,8 @@ cdef enum:
     SLOW_TOKENS = 131072
     FLUSH = 4096  # float32 sums are kept shorter than this
 
-#: Pulls the slopes of control variates towards 0 where there are few passes.
-cdef double PRIOR_SLOPE = 20.0
+#: Pulls the slopes of control variates towards 0 where they hardly vary.
+cdef double PRIOR_SLOPE = 1.0
 
 
 cdef struct Chains:
@@ -34,10 +34,10 @@ cdef struct Chains:
     float *z           # (size, 16) places in the word's list, 0 for the rest
     float *running     # (cells of a word, 16)
     double *now        # (n_active, 16) `sums` of this pass
-    float *before      # (n_active, 16) counts at its start
-    double *total      # (n_active, 2, 16) over kept passes, token probabilities and differences
-    double *square     # (n_active, 2) products of difference with probabilities, and with itself
-    double *slope      # (n_active)
+    float *before      # (n_active, 16) counts when the pass began
+    float *begun       # (n_active, 16) counts when the first kept pass began
+    double *total      # (n_active, 2, 16) over kept passes, token probabilities and counts less these
+    double *slope      # (n_active) of the probabilities on the control variate
 
 
 cdef float shuffles[SHUFFLES * LANES]
@@ -73,20 +73,24 @@ cdef inline lf stratified(Stream* s) noexcept nogil:
 
 cdef inline void start_token(Document* d, Chains* c, Py_ssize_t i, float left, float* z, Stream* s) noexcept nogil:
     """Draw a first topic given those before, and the expected counts of the part `left` of the tokens."""
-    cdef Py_ssize_t j, a, first = d.begin[i], m = d.begin[i + 1] - d.begin[i]
+    cdef Py_ssize_t j, a, m = d.begin[i + 1] - d.begin[i]
+    cdef int32_t *cell = d.cell + d.begin[i]
+    cdef float *value = d.value + d.begin[i]
+    cdef float *counts = c.n
+    cdef float *running = c.running
     cdef lf acc = l_set(d.rest[i]), n, above, before, place, target
     for j in range(m):
-        a = d.cell[first + j]
-        n = l_add(l_load(c.n + a * LANES), l_set(c.prior[a] + left * c.soft[a]))
-        acc = l_add(acc, l_mul(l_set(d.value[first + j]), n))
-        l_store(c.running + j * LANES, acc)
+        a = cell[j]
+        n = l_add(l_load(counts + a * LANES), l_set(c.prior[a] + left * c.soft[a]))
+        acc = l_add(acc, l_mul(l_set(value[j]), n))
+        l_store(running + j * LANES, acc)
     target = l_mul(acc, stratified(s))
     before = l_one_above(target, l_set(d.rest[i]))
     place = before
     for j in range(m):
-        a = d.cell[first + j]
-        above = l_set(0.0) if j == m - 1 else l_one_above(target, l_load(c.running + j * LANES))
-        l_store(c.n + a * LANES, l_add(l_load(c.n + a * LANES), l_sub(before, above)))
+        a = cell[j]
+        above = l_set(0.0) if j == m - 1 else l_one_above(target, l_load(running + j * LANES))
+        l_store(counts + a * LANES, l_add(l_load(counts + a * LANES), l_sub(before, above)))
         place = l_add(place, above)
         before = above
     l_store(z, place)
@@ -94,43 +98,53 @@ cdef inline void start_token(Document* d, Chains* c, Py_ssize_t i, float left, f
 
 cdef inline void token(Document* d, Chains* c, Py_ssize_t i, float* z, bint keep, Stream* s) noexcept nogil:
     """Draw a token's topic given the others in every lane; if wanted, sum its probabilities."""
-    cdef Py_ssize_t j, a, first = d.begin[i], m = d.begin[i + 1] - d.begin[i]
-    cdef lf old = l_load(z), acc = l_set(d.rest[i])
+    cdef Py_ssize_t j, a, m = d.begin[i + 1] - d.begin[i]
+    cdef int32_t *cell = d.cell + d.begin[i]
+    cdef float *value = d.value + d.begin[i]
+    cdef float *counts = c.n
+    cdef float *prior = c.prior
+    cdef float *running = c.running
+    cdef float *sums = c.sums
+    cdef lf old = l_load(z), acc = l_set(d.rest[i]), limit = l_set(0.5), one = l_set(1.0)
     cdef lf n, above, before, place, target, scale, p
-    before = l_one_above(old, l_set(0.5))
+    before = l_one_above(old, limit)
     for j in range(m):
-        a = d.cell[first + j]
-        above = l_one_above(old, l_set(<float>j + <float>1.5))
-        n = l_sub(l_load(c.n + a * LANES), l_sub(before, above))
+        a = cell[j]
+        limit = l_add(limit, one)
+        above = l_one_above(old, limit)
+        n = l_sub(l_load(counts + a * LANES), l_sub(before, above))
         before = above
-        l_store(c.n + a * LANES, n)
-        acc = l_add(acc, l_mul(l_set(d.value[first + j]), l_add(n, l_set(c.prior[a]))))
-        l_store(c.running + j * LANES, acc)
+        l_store(counts + a * LANES, n)
+        acc = l_add(acc, l_mul(l_set(value[j]), l_add(n, l_set(prior[a]))))
+        l_store(running + j * LANES, acc)
     target = l_mul(acc, stratified(s))
-    scale = l_div(l_set(1.0), acc)
+    scale = l_div(one, acc)
     before = l_one_above(target, l_set(d.rest[i]))
     place = before
     if keep:
         l_store(c.rest + i * LANES, l_add(l_load(c.rest + i * LANES), l_mul(scale, l_set(d.rest[i]))))
     for j in range(m):
-        a = d.cell[first + j]
-        above = l_set(0.0) if j == m - 1 else l_one_above(target, l_load(c.running + j * LANES))
-        n = l_load(c.n + a * LANES)
+        a = cell[j]
+        above = l_set(0.0) if j == m - 1 else l_one_above(target, l_load(running + j * LANES))
+        n = l_load(counts + a * LANES)
         if keep:
-            p = l_mul(l_set(d.value[first + j]), l_add(n, l_set(c.prior[a])))
-            l_store(c.sums + a * LANES, l_add(l_load(c.sums + a * LANES), l_mul(p, scale)))
-        l_store(c.n + a * LANES, l_add(n, l_sub(before, above)))
+            p = l_mul(l_set(value[j]), l_add(n, l_set(prior[a])))
+            l_store(sums + a * LANES, l_add(l_load(sums + a * LANES), l_mul(p, scale)))
+        l_store(counts + a * LANES, l_add(n, l_sub(before, above)))
         place = l_add(place, above)
         before = above
     l_store(z, place)
 
 
-cdef int sweep(Document* d, Chains* c, bint keep, Stream* s) except -1 nogil:
+cdef int sweep(Document* d, Chains* c, bint keep, bint first, Stream* s) except -1 nogil:
     cdef Py_ssize_t i, t, at = 0, pending = 0, g
     if keep:
         for g in range(d.n_active * LANES):
             c.before[g] = c.n[g]
             c.now[g] = 0.0
+        if first:
+            for g in range(d.n_active * LANES):
+                c.begun[g] = c.n[g]
     for i in range(d.n_unique):
         for t in range(d.count[i]):
             token(d, c, i, c.z + at * LANES, keep, s)
@@ -157,45 +171,39 @@ cdef void flush(Document* d, Chains* c) noexcept nogil:
 
 cdef void add_pass(Document* d, Chains* c) noexcept nogil:
     cdef Py_ssize_t a, l
-    cdef double r, e, cross, own
     cdef double *total
     for a in range(d.n_active):
-        cross = own = 0.0
         total = c.total + 2 * a * LANES
         for l in range(LANES):
-            r = c.now[a * LANES + l]
-            e = c.before[a * LANES + l] - r
-            total[l] += r
-            total[LANES + l] += e
-            cross += r * e
-            own += e * e
-        c.square[2 * a] += cross
-        c.square[2 * a + 1] += own
+            total[l] += c.now[a * LANES + l]
+            total[LANES + l] += c.before[a * LANES + l] - c.now[a * LANES + l]
+
+
+cdef inline double control(Chains* c, Py_ssize_t a, Py_ssize_t l) noexcept nogil:
+    """The control variate of a chain: counts at the beginnings and ends of passes, less probabilities."""
+    cdef Py_ssize_t g = a * LANES + l
+    return c.total[(2 * a + 1) * LANES + l] + 0.5 * (c.n[g] - c.begun[g])
 
 
 cdef double unsettled(Document* d, Chains* c, Py_ssize_t kept) noexcept nogil:
-    """The standard error of the proportions, half the sum over topics: by the spread of the chains' means."""
+    """Fit the slopes; return the standard error of the proportions, half the sum over topics."""
     cdef Py_ssize_t a, l
-    cdef double mean, square, x, found = 0.0, n = kept * LANES, r, e, cross, own
-    cdef double *total
+    cdef double r, e, mean_r, mean_e, cross, own, square, left, found = 0.0
     for a in range(d.n_active):
-        total = c.total + 2 * a * LANES
-        r = e = 0.0
+        mean_r = mean_e = cross = own = square = 0.0
         for l in range(LANES):
-            r += total[l]
-            e += total[LANES + l]
-        cross = c.square[2 * a] - r * e / n
-        own = c.square[2 * a + 1] - e * e / n
-        c.slope[a] = cross / (own + PRIOR_SLOPE) if own > 0.0 else 0.0
-        mean = square = 0.0
+            mean_r += c.total[2 * a * LANES + l] / LANES
+            mean_e += control(c, a, l) / LANES
         for l in range(LANES):
-            x = total[l] - c.slope[a] * total[LANES + l]
-            mean += x
-            square += x * x
-        mean /= LANES
-        square = square / LANES - mean * mean
-        if square > 0.0:
-            found += sqrt(square / (LANES - 1))
+            r = c.total[2 * a * LANES + l] - mean_r
+            e = control(c, a, l) - mean_e
+            cross += r * e
+            own += e * e
+            square += r * r
+        c.slope[a] = cross / (own + PRIOR_SLOPE)
+        left = square - 2.0 * c.slope[a] * cross + c.slope[a] * c.slope[a] * own
+        if left > 0.0:
+            found += sqrt(left / (LANES - 2) * (1.0 / LANES + mean_e * mean_e / (own + PRIOR_SLOPE)))
     return 0.4 * found / (kept * d.size)  # E|x| of a normal error is .8 of its deviation
 
 
@@ -235,7 +243,6 @@ cdef int begin(Document* d, Chains* c, const float* alpha, Stream* s) except -1 
     for a in range(d.n_active):
         c.prior[a] = alpha[d.active[a]]
         c.soft[a] = d.soft[d.active[a]]
-        c.square[2 * a] = c.square[2 * a + 1] = 0.0
         for l in range(LANES):
             c.n[a * LANES + l] = c.sums[a * LANES + l] = 0.0
             c.total[2 * a * LANES + l] = c.total[(2 * a + 1) * LANES + l] = 0.0
@@ -271,7 +278,7 @@ cdef void proportions(Document* d, Chains* c, const float[:, ::1] phi, Py_ssize_
     for a in range(d.n_active):
         x = 0.0
         for l in range(LANES):
-            x += c.total[2 * a * LANES + l] - c.slope[a] * c.total[(2 * a + 1) * LANES + l]
+            x += c.total[2 * a * LANES + l] - c.slope[a] * control(c, a, l)
         if x > 0.0:
             zbar[d.active[a]] += x * unit
 
@@ -301,7 +308,9 @@ def fold_in(const int32_t[::1] words, const int64_t[::1] offsets, const float[:,
     -----
     zbar is the mean over kept passes of each token's topic probabilities given the other tokens (Rao and
     Blackwell). In a stationary chain a pass's sum of these has the same mean as the counts before it, so
-    their difference is a control variate for slow chains (Dellaportas and Kontoyiannis 2012).
+    their difference is a control variate for slow chains (Dellaportas and Kontoyiannis 2012). The counts of a
+    pass are the mean of those at its beginning and its end: so the ends of a short chain cancel to first
+    order. The slopes are those of a regression over the totals of the 16 chains.
     A word is compared with the topics alone that the document may have: those with a few expected tokens,
     by `SOFT` rounds of expected counts. In the rest, topics have alpha and their expected counts.
     Chains run in lanes, and draw with stratified uniform numbers, which makes their mean more precise.
@@ -320,18 +329,19 @@ def fold_in(const int32_t[::1] words, const int64_t[::1] offsets, const float[:,
     cdef int32_t[:, ::1] topics = np.empty((2, n_topics), np.int32)
     cdef int64_t[::1] edges = np.empty(most + 1, np.int64)
     cdef float[:, ::1] rest = np.empty((2, most), np.float32)
-    cdef float[:, ::1] of_topics = np.empty((4, n_topics * LANES), np.float32)
+    cdef float[:, ::1] of_topics = np.empty((5, n_topics * LANES), np.float32)
     cdef float[:, ::1] plain = np.empty((2, n_topics), np.float32)
     cdef float[:, ::1] of_tokens = np.empty((2, most * LANES), np.float32)
-    cdef double[:, ::1] sums = np.empty((6, n_topics * LANES))
+    cdef double[:, ::1] sums = np.empty((4, n_topics * LANES))
     d.capacity, d.steps, d.cell, d.value, d.width = 0, 0, NULL, NULL, width
     d.word, d.count, d.begin, d.active, d.place = &whole[0, 0], &whole[1, 0], &edges[0], &topics[0, 0], &topics[1, 0]
     d.soft, d.mean, d.limit, d.share, d.weights = (
         &scratch[0, 0], &scratch[1, 0], &scratch[2, 0], &scratch[3, 0], &scratch[4, 0])
     d.rest, d.least = &rest[0, 0], &rest[1, 0]
-    c.n, c.sums, c.running, c.before = &of_topics[0, 0], &of_topics[1, 0], &of_topics[2, 0], &of_topics[3, 0]
+    c.n, c.sums, c.running = &of_topics[0, 0], &of_topics[1, 0], &of_topics[2, 0]
+    c.before, c.begun = &of_topics[3, 0], &of_topics[4, 0]
     c.prior, c.soft, c.rest, c.z = &plain[0, 0], &plain[1, 0], &of_tokens[0, 0], &of_tokens[1, 0]
-    c.total, c.now, c.square, c.slope = &sums[0, 0], &sums[2, 0], &sums[3, 0], &sums[5, 0]
+    c.total, c.now, c.slope = &sums[0, 0], &sums[2, 0], &sums[3, 0]
     try:
         with nogil:
             for doc in range(first, last):
@@ -352,7 +362,7 @@ def fold_in(const int32_t[::1] words, const int64_t[::1] offsets, const float[:,
                 kept = 0
                 step = 1
                 while True:
-                    sweep(&d, &c, step >= burn_in, &s)
+                    sweep(&d, &c, step >= burn_in, kept == 0, &s)
                     if step >= burn_in:
                         kept += 1
                         if keep and kept > due - SLOTS:
