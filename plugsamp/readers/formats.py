@@ -31,7 +31,7 @@ WORDS = "words"
 _LINES, _BYTES = 20, 1 << 16
 
 _PAIRS = re.compile(r"\s*[^\s:]*(\s+qid:\d+)?(\s*\d+:[-+.\deE]+)+\s*(#.*)?")
-_COUNTED = re.compile(r"\s*(\d+)((?:\s+\d+:\d+)*)\s*")
+_COUNTED = re.compile(r"\s*(\d{1,9})((?:\s+\d+:\d+)*)\s*")
 
 
 def format_of(lines: Sequence[str]) -> str | None:
