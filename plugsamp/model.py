@@ -25,6 +25,10 @@ from plugsamp.units import mean_and_deviation
 FAR = 20.0
 
 
+#: Prior mass of a word in a topic where none is given.
+BETA = 0.05
+
+
 @dataclass
 class Model:
     """The posterior q(z, eta | w, y) of model.md section 1, free of how and where it is sampled.
@@ -66,7 +70,7 @@ class Model:
 
     n_topics: int
     alpha: float | np.ndarray = 0.1
-    beta: float | np.ndarray = 0.01
+    beta: float | np.ndarray = BETA
     loss: Loss | str | None = None
     weights: WeightPrior | str | None = None
     intercept: bool | None = None
@@ -89,6 +93,7 @@ class Model:
         self.topics = resolve("topics", self.topics) if self.topics is not None else Dirichlet()
         require("loss", self.loss, Loss, "losses")
         require("weights", self.weights, WeightPrior, "priors")
+        self.weights = self.weights.for_loss(self.loss)
         require("topics", self.topics, TopicPrior, "topics")
         self._check_learning()
         if not isinstance(self.intercept, bool | np.bool_ | None):

@@ -31,7 +31,7 @@ COUNTS = np.array([[3, 0, 1], [0, 2, 2], [1, 1, 0], [0, 1, 3]])
     [
         (Hinge, "cost"), (Hinge, "margin"), (EpsilonInsensitive, "cost"), (EpsilonInsensitive, "epsilon"),
         (Logistic, "cost"), (Gaussian, "variance"), (Gaussian, "shape"), (Gaussian, "rate"),
-        (Normal, "variance"), (Normal, "intercept_variance"), (Horseshoe, "global_scale"),
+        (Normal, "intercept_variance"), (Horseshoe, "global_scale"),
         (Horseshoe, "intercept_variance"), (SecondStep, "cost"), (SecondStep, "sweeps"),
     ],
 )  # fmt: skip

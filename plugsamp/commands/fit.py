@@ -189,6 +189,8 @@ def run(
     with Lock(folder) as lock:
         clean_up(folder)
         if not resume and not anew and holds_run(folder) and config.get("overwrite") is not True:
+            if sweep is not None:
+                config = earlier.with_former_defaults(folder, config, overrides)
             differing = earlier.differences(folder, config) if sweep is not None else None
             if differing != []:
                 raise Occupied(_occupied(folder, sweep, differing))

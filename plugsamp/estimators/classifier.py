@@ -17,6 +17,7 @@ from plugsamp.errors import InputWarning
 from plugsamp.estimators.base import TopicEstimator, dense
 from plugsamp.losses.base import Loss
 from plugsamp.losses.coding import is_missing
+from plugsamp.model import BETA
 from plugsamp.naming import check_rows
 from plugsamp.registry import resolve
 
@@ -130,7 +131,7 @@ class SupervisedTopicClassifier(ClassifierMixin, TopicEstimator):
         loss="hinge",
         weights="normal",
         alpha=0.1,
-        beta=0.01,
+        beta=BETA,
         topics="dirichlet",
         learn_alpha="none",
         learn_beta="none",

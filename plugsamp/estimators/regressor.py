@@ -14,6 +14,7 @@ from plugsamp.documents.columns import without_na
 from plugsamp.estimators.base import TopicEstimator, dense
 from plugsamp.losses.coding import is_missing
 from plugsamp.losses.gaussian import Gaussian
+from plugsamp.model import BETA
 from plugsamp.naming import check_rows
 
 
@@ -96,7 +97,7 @@ class SupervisedTopicRegressor(RegressorMixin, TopicEstimator):
         weights="normal",
         standardise=True,
         alpha=0.1,
-        beta=0.01,
+        beta=BETA,
         topics="dirichlet",
         learn_alpha="none",
         learn_beta="none",

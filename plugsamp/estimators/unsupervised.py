@@ -6,6 +6,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from plugsamp.estimators.base import TopicEstimator
 from plugsamp.losses.none import NoLoss
+from plugsamp.model import BETA
 from plugsamp.prediction.perplexity import document_completion
 
 
@@ -73,7 +74,7 @@ class TopicModel(TopicEstimator):
         n_topics=50,
         *,
         alpha=0.1,
-        beta=0.01,
+        beta=BETA,
         topics="dirichlet",
         learn_alpha="none",
         learn_beta="none",

@@ -40,6 +40,8 @@ class Loss(Configured, ABC):
     unsupervised: ClassVar[bool] = False
     #: Whether psi to the power of a document's weight stays in the family (`augment` takes `weight`).
     weighted: ClassVar[bool] = False
+    #: Prior variance of the weights of topics where none is given (`plugsamp.priors.Normal`).
+    weight_variance: ClassVar[float] = 1.0
 
     @abstractmethod
     def code(self, responses: np.ndarray, names=None) -> Coding:

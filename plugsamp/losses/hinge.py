@@ -21,7 +21,8 @@ class Hinge(Loss):
     Parameters
     ----------
     cost : float
-        lambda, the regularisation of the loss against the prior; larger fits the labels harder.
+        lambda, the regularisation of the loss against the prior; larger fits the labels harder. The default
+        goes with a margin of 1 and weights of variance 0.1 (guide: losses).
     margin : float
         The margin asked for.
 
@@ -33,8 +34,9 @@ class Hinge(Loss):
     references = ("zhu2014", "polson2011")
 
     weighted = True
+    weight_variance = 0.1
 
-    def __init__(self, cost: float = 102.4, margin: float = 1.0):
+    def __init__(self, cost: float = 10.0, margin: float = 1.0):
         if not (is_number(cost) and 0 < cost <= LARGEST):
             raise ValueError(f"hinge: cost must be a number above 0 (to {LARGEST:g}), not {cost!r}")
         if not (is_number(margin) and 0 <= margin <= LARGEST):

@@ -16,6 +16,10 @@ class WeightPrior(Configured, ABC):
     As with losses, the constructor's parameters are the configuration.
     """
 
+    def for_loss(self, loss) -> WeightPrior:
+        """Return the prior with the options that were left to the loss."""
+        return self
+
     def start(self, n_outputs: int, columns: Columns) -> dict[str, np.ndarray]:
         """The state that a chain keeps, as named float64 arrays whose first axis is the output.
 

@@ -16,8 +16,9 @@ class Normal(WeightPrior):
 
     Parameters
     ----------
-    variance : float
-        Of the weights of topics; smaller keeps weights small (Zheng et al. (2015)'s nu is 1/variance).
+    variance : float, optional
+        Of the weights of topics; by default that of the loss, 0.1 of the hinge and 1 of others. Smaller keeps
+        weights small (Zheng et al. (2015)'s nu is 1/variance).
     intercept_variance : float
         Of the weight of the intercept.
     covariate_variance : float, optional
@@ -26,25 +27,32 @@ class Normal(WeightPrior):
 
     def __init__(
         self,
-        variance: float = 1.0,
+        variance: float | None = None,
         intercept_variance: float = 100.0,
         covariate_variance: float | None = None,
     ):
         for name, value in (
             ("variance", variance),
             ("intercept_variance", intercept_variance),
-            ("covariate_variance", variance if covariate_variance is None else covariate_variance),
+            ("covariate_variance", covariate_variance),
         ):
+            if value is None and name != "intercept_variance":
+                continue
             if not (is_number(value) and SMALLEST <= value <= LARGEST):
                 low = is_number(value) and not value > 0
                 limits = "above 0" if low else f"from {SMALLEST:g} to {LARGEST:g}"
                 raise ValueError(f"normal: {name} must be a number {limits}, not {value!r}")
-        self.variance = float(variance)
+        self.variance = None if variance is None else float(variance)
         self.covariate_variance = None if covariate_variance is None else float(covariate_variance)
         self.intercept_variance = float(intercept_variance)
 
+    def for_loss(self, loss) -> Normal:
+        if self.variance is not None:
+            return self
+        return Normal(loss.weight_variance, self.intercept_variance, self.covariate_variance)
+
     def precision(self, state, c, columns):
-        variance = np.full(len(columns), self.variance)
+        variance = np.full(len(columns), 1.0 if self.variance is None else self.variance)
         if self.covariate_variance is not None:
             variance[columns.covariates] = self.covariate_variance
         variance[~columns.shrunk] = self.intercept_variance

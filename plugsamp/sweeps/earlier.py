@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import logging
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -11,13 +13,50 @@ from plugsamp.checkpoint.generations import Generations
 from plugsamp.fitting.runfolder import CHECKPOINT, CONFIG
 from plugsamp.options import shown
 from plugsamp.sampling.identity import check_plugins
-from plugsamp.sweeps.status import DONE, read, status_of
+from plugsamp.sweeps.status import DONE, STATUS, read, status_of
+
+log = logging.getLogger(__name__)
 
 #: Options that leave the outcome, and what is written of it, as they are.
 IMMATERIAL = ("metric", "overwrite", "n_jobs", "checkpoint", "data_dir")
 
+#: Options whose defaults have changed, and what they were.
+FORMER = {"loss.cost": 102.4, "weights.variance": 1.0, "beta": 0.01, "decide": "zero"}
+
 #: Differences that are named; the others are counted.
 NAMED = 3
+
+
+def with_former_defaults(folder: Path, config: DictConfig, overrides) -> DictConfig:
+    """Return the configuration with the defaults that the folder's run was begun with.
+
+    Parameters
+    ----------
+    folder : Path
+    config : DictConfig
+        Of the run that is to go on.
+    overrides : sequence of str
+        The options as they were given; these stay.
+    """
+    try:
+        was = _flat(OmegaConf.to_container(OmegaConf.load(folder / CONFIG), resolve=True))
+    except Exception:  # missing, or damaged in whatever way: `differences` says so
+        return config
+    begun = read(folder / STATUS).get("overrides") or ()
+    given = {str(one).partition("=")[0].lstrip("+~") for one in (*begun, *(overrides or ()))}
+    now = _flat(OmegaConf.to_container(config, resolve=True))
+    changed = {
+        name: value
+        for name, value in FORMER.items()
+        if name not in given and name in now and was.get(name, FORMER["decide"]) == value != now[name]
+    }
+    if changed:
+        config = copy.deepcopy(config)
+        for name, value in changed.items():
+            OmegaConf.update(config, name, value)
+        said = ", ".join(f"{name}={value}" for name, value in changed.items())
+        log.info("defaults have changed since this run was begun, which goes on with its own: %s", said)
+    return config
 
 
 def differences(folder: Path, config: DictConfig) -> list[str]:

@@ -11,7 +11,7 @@ from plugsamp.cli import main
 def test_help_is_a_manual_page(at, capsys):
     assert main(["fit", "--help"]) == 0
     page = capsys.readouterr().out
-    for part in ("loss=hinge", "loss.cost=102.4", "n_topics=50", "burn_in=null", "experiment", "--multirun"):
+    for part in ("loss=hinge", "loss.cost=10", "n_topics=50", "burn_in=null", "experiment", "--multirun"):
         assert part in page
     assert "${" not in page and "_target_" not in page and "`" not in page
     assert "hydra.run.dir=FOLDER" in page and max(map(len, page.splitlines())) <= 110

@@ -39,20 +39,24 @@ _COMPOSED = {"name": "composed", "proposals": _PROPOSALS, "steps": 2, "collapse"
 _SEEDED = {"name": "seeded", "words": {0: ["w1", "w2"]}}
 _LEARNT = {"learn_alpha": "slice", "learn_beta": "slice"}
 
+#: Defaults when the checkpoints were made.
+_NORMAL = {"name": "normal", "variance": 1.0}
+_HINGE = {"name": "hinge", "cost": 102.4}
+
 #: Of each checkpoint the kernel, the options of the model, and those of the fit.
 NAMES = {
-    "normal": ("light_pc", {"loss": "hinge"}, {}),
+    "normal": ("light_pc", {"loss": _HINGE}, {}),
     "horseshoe": ("dense", {"loss": "logistic", "weights": "horseshoe"} | _LEARNT, {}),
     "spike_slab": (_COMPOSED, {"loss": "probit", "topics": "spike_slab"}, {}),
     "seeded": (
-        "auto", {"loss": "hinge", "topics": _SEEDED, "class_weight": "balanced"}, {},
+        "auto", {"loss": _HINGE, "topics": _SEEDED, "class_weight": "balanced"}, {},
     ),
     "covariates": (
         "sparse_pc", {"loss": "gaussian"},
         {"covariates": Covariates(numeric=["year"], categorical=["land"], words="tfidf")},
     ),
     "two_step": (
-        "sparse", {"loss": "hinge"}, {"supervised": "two_step", "second_step": SecondStep(sweeps=8)},
+        "sparse", {"loss": _HINGE}, {"supervised": "two_step", "second_step": SecondStep(sweeps=8)},
     ),
     "unsupervised": ("fast", {"loss": "none"} | _LEARNT, {}),
     "epsilon_insensitive": ("light", {"loss": "epsilon_insensitive"}, {}),
@@ -65,7 +69,7 @@ def run(name: str, folder=None, sweeps: int = SWEEPS, **options):
     if folder is not None:
         options["checkpoint"] = Checkpoints(folder, sweeps=STOPPED, minutes=None)
     corpus = documents(real=name in ("covariates", "epsilon_insensitive"))
-    model = Model(3, alpha=0.3, beta=0.1, **model)
+    model = Model(3, alpha=0.3, beta=0.1, **({"weights": _NORMAL} | model))
     return fit(corpus, model, kernel, sweeps=sweeps, burn_in=2, thin=1, seed=3, **more, **options)
 
 

@@ -49,7 +49,7 @@ def test_the_choice_suits_the_model(collapse, supervised, n_topics, topics, expe
 def test_topics_that_are_a_variable_go_by_what_is_kept_of_them(options, kernel):
     """And what is expected of a chain's topics is what it makes of them."""
     corpus = ps.Corpus.from_counts(np.ones((2, 6000), int), vocabulary=[f"w{i}" for i in range(6000)])
-    model = ps.Model(**{"n_topics": 100, "loss": "none", **options})
+    model = ps.Model(**{"n_topics": 100, "loss": "none", "beta": 0.01, **options})
     assert type(Auto("partial").chosen(model, corpus, 0)).__name__ == kernel
     chain = ps.Chain(corpus, model, "sparse_pc")
     assert (chain.state.lazy is not None) == lazily.expected(model, corpus.n_words)
@@ -77,7 +77,7 @@ def test_with_responses_topics_outputs_and_lengths_decide(n_topics, n_outputs, l
 )
 def test_with_responses_and_topics_that_are_a_variable_documents_must_be_long(n_topics, times, kernel):
     corpus = ps.Corpus.from_counts(np.eye(90, 6000, dtype=int) * 60 * times)
-    chosen = Auto("partial").chosen(ps.Model(n_topics), corpus, 2)
+    chosen = Auto("partial").chosen(ps.Model(n_topics, beta=0.01), corpus, 2)
     assert type(chosen).__name__ == kernel
 
 

@@ -24,7 +24,7 @@ def corpus(n=300, seed=0):
     return ps.Corpus.from_counts(counts, responses=labels, vocabulary=words, require_tokens=False)
 
 
-MODEL = ps.Model(6, loss=ps.losses.Hinge(cost=10.0), weights=ps.priors.Normal(0.1))
+MODEL = ps.Model(6, beta=0.01, loss=ps.losses.Hinge(cost=10.0), weights=ps.priors.Normal(0.1))
 
 
 def fit(**options):
