@@ -126,13 +126,8 @@ def _reader(node, predictor, recalled):
 
 
 def _texts(reader, ids, where) -> dict[str, str]:
-    """The texts of documents; none where they cannot be read any more."""
-    try:
-        with _within(where):
-            return texts_of(reader, ids)
-    except (ValueError, OSError) as error:
-        log.warning("the texts of documents cannot be read again, so their words are shown (%s)", error)
-        return {}
+    with _within(where):
+        return texts_of(reader, ids)
 
 
 USAGE = """\

@@ -158,6 +158,26 @@ def test_the_text_of_documents_is_read_again(at):
     assert (at / "run" / "report.html").read_text() == before
 
 
+def test_texts_that_cannot_be_read_again_are_left_out(at, caplog):
+    import os
+    import threading
+
+    from plugsamp.readers.jsonl import JsonLines
+    from plugsamp.readers.texts import texts_of
+
+    (at / "d.jsonl").write_text('{"id": "a", "text": "bread soup", "label": "x"}\n')
+    assert texts_of(JsonLines(path="d.jsonl"), ["a", "b"]) == {"a": "bread soup"}
+    (at / "d.jsonl").write_text("[")
+    assert texts_of(JsonLines(path="d.jsonl"), ["a"]) == {}
+    assert texts_of(JsonLines(path="gone.jsonl"), ["a"]) == {}
+    assert "d.jsonl" in caplog.text
+    os.mkfifo(at / "pipe.jsonl")  # nobody writes into it
+    asked = threading.Thread(target=texts_of, args=(JsonLines(path="pipe.jsonl"), ["a"]), daemon=True)
+    asked.start()
+    asked.join(20)
+    assert not asked.is_alive()
+
+
 def test_the_page_of_a_posterior_is_that_of_its_folder(at):
     """Loaded with its corpus, but for what the run folder says of itself."""
     documents("d.jsonl")
