@@ -20,10 +20,12 @@ from plugsamp.model import BETA
 )
 def test_the_loss_says_how_large_weights_are(loss, variance):
     model = ps.Model(3, loss=loss)
-    assert model.weights.variance == variance and model.weights.covariate_variance is None
+    assert model.weights.variance == variance
+    assert model.weights.covariate_variance == (0.2 if loss == "hinge" else None)
     given = ps.Model(3, loss=loss, weights=ps.priors.Normal(covariate_variance=2.0))
     assert (given.weights.variance, given.weights.covariate_variance) == (variance, 2.0)
-    assert ps.Model(3, loss=loss, weights=ps.priors.Normal(0.5)).weights.variance == 0.5
+    given = ps.Model(3, loss=loss, weights=ps.priors.Normal(0.5)).weights
+    assert (given.variance, given.covariate_variance) == (0.5, None)
 
 
 def test_command_and_python_have_the_same_defaults():

@@ -27,17 +27,19 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.svm import LinearSVC
 
 import plugsamp as ps
 from plugsamp.prediction import thresholds
 from plugsamp.prediction.evaluation import evaluate
 
 FIT, CHOOSE, TEST = 2000, 1000, 1000
-#: Tokens to fit, on average; a corpus of long documents has fewer of them.
+#: Tokens to fit; a corpus of long documents has fewer of them.
 TOKENS = 240_000
 #: Labels in fewer of the documents to fit are left out, and all but so many of the most frequent.
-RARE, LABELS = 8, 100
-K = 50
+RARE, LABELS, K = 8, 100, 50
 
 
 # -- corpora -----------------------------------------------------------------------------------------
@@ -118,7 +120,7 @@ def _responses(parts: dict[str, list], field: str) -> dict[str, tuple[list, list
 def plans() -> dict[str, list[dict]]:
     """Settings by the name of their plan, the most important first."""
     old = {"loss": "hinge", "cost": 102.4, "variance": 1.0, "beta": 0.01}
-    new = {"loss": "hinge", "cost": 10.0, "variance": 0.1, "beta": 0.1}
+    new = {"loss": "hinge", "cost": 10.0, "variance": 0.1, "beta": 0.05}
     grid = [
         new | {"cost": cost, "variance": variance}
         for variance in (0.1, 1.0, 0.01)
@@ -135,6 +137,7 @@ def plans() -> dict[str, list[dict]]:
     probit = [{"loss": "probit", "variance": variance, "beta": 0.1} for variance in (1.0, 10.0, 0.1)]
     first = [{"loss": "logistic", "cost": 1.0, "variance": 1.0, "beta": 0.01},
              {"loss": "probit", "variance": 1.0, "beta": 0.01}]  # fmt: skip
+    baseline = [{"loss": "svm", "words": "tfidf"}]
     words = [
         new | {"words": "tfidf", "cost": cost, "variance": variance, "covariate_variance": covariate}
         for cost, variance, covariate in [
@@ -146,7 +149,7 @@ def plans() -> dict[str, list[dict]]:
     return {
         "topics": [old, *grid, *betas],
         "losses": [*first, *logistic, *probit],
-        "words": [words[0], *readme, *words[1:]],
+        "words": [words[0], *baseline, *readme, *words[1:]],
     }
 
 
@@ -170,8 +173,30 @@ def model_of(setting: dict) -> ps.Model:
 # -- fits --------------------------------------------------------------------------------------------
 
 
+def svm(corpora: dict) -> tuple[dict, dict]:
+    """`fit_and_score` of a linear SVM on tf-idf, the baseline: C = 1, one against the rest."""
+    start = time.process_time()
+    scale = TfidfTransformer(sublinear_tf=True).fit(corpora["fit"].counts())
+    X = {name: scale.transform(corpus.counts()) for name, corpus in corpora.items()}
+    y = {name: np.asarray(corpus.responses) for name, corpus in corpora.items()}
+    several = y["fit"].ndim == 2
+    model = OneVsRestClassifier(LinearSVC()) if several else LinearSVC()
+    model.fit(X["fit"], y["fit"].astype(int) if several else y["fit"].astype(str))
+    found, arrays = {}, {"y_fit": y["fit"].astype(np.int8)} if several else {}
+    for part in ("choose", "test"):
+        if several:
+            arrays |= {f"f_{part}": model.decision_function(X[part]), f"y_{part}": y[part].astype(np.int8)}
+            micro, macro = decided(arrays, "zero", part)
+            found[part] = {"f1_micro": float(micro), "f1_macro": float(macro)}
+        else:
+            found[part] = {"accuracy": float(np.mean(model.predict(X[part]) == y[part].astype(str)))}
+    return {"seconds": round(time.process_time() - start, 2)} | found, arrays
+
+
 def fit_and_score(corpora: dict, setting: dict, seed: int) -> tuple[dict, dict]:
     """Scores of a setting, and arrays to keep."""
+    if setting["loss"] == "svm":
+        return svm(corpora)
     words = setting.get("words")
     sweeps = {"sweeps": 80, "burn_in": 30, "thin": 1} if words else {"sweeps": 60, "burn_in": 30, "thin": 3}
     sweeps |= {name: setting[name] for name in ("sweeps", "burn_in", "thin") if name in setting}

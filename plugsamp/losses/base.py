@@ -42,6 +42,8 @@ class Loss(Configured, ABC):
     weighted: ClassVar[bool] = False
     #: Prior variance of the weights of topics where none is given (`plugsamp.priors.Normal`).
     weight_variance: ClassVar[float] = 1.0
+    #: The same of covariates; None: that of topics.
+    covariate_variance: ClassVar[float | None] = None
 
     @abstractmethod
     def code(self, responses: np.ndarray, names=None) -> Coding:

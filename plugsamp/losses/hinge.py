@@ -35,6 +35,7 @@ class Hinge(Loss):
 
     weighted = True
     weight_variance = 0.1
+    covariate_variance = 0.2
 
     def __init__(self, cost: float = 10.0, margin: float = 1.0):
         if not (is_number(cost) and 0 < cost <= LARGEST):

@@ -22,7 +22,7 @@ class Normal(WeightPrior):
     intercept_variance : float
         Of the weight of the intercept.
     covariate_variance : float, optional
-        Of the weights of covariates; by default `variance`.
+        Of the weights of covariates; by default `variance`, and where that is left to the hinge as well, 0.2.
     """
 
     def __init__(
@@ -49,7 +49,9 @@ class Normal(WeightPrior):
     def for_loss(self, loss) -> Normal:
         if self.variance is not None:
             return self
-        return Normal(loss.weight_variance, self.intercept_variance, self.covariate_variance)
+        own = self.covariate_variance
+        own = loss.covariate_variance if own is None else own
+        return Normal(loss.weight_variance, self.intercept_variance, own)
 
     def precision(self, state, c, columns):
         variance = np.full(len(columns), 1.0 if self.variance is None else self.variance)
