@@ -8,13 +8,20 @@ import os
 import zlib
 
 import numpy as np
+import pytest
 from scipy import stats
 
 from plugsamp.testing import statistics
 from plugsamp.testing.statistics import EVENTS, autocorrelation_time, batch_means, compare_means, pooled
 
+#: Where pytest's configuration keeps the names of all tests that are judged here, the slow ones too.
+JUDGED = pytest.StashKey[list]()
+
 #: A p-value below SUSPECT is looked at again. In the second look, with more draws, one below CERTAIN fails.
 SUSPECT, CERTAIN = 1e-3, 1e-5
+
+#: Of checks of the exactness kit that two looks at the truth both find something, each of them: below 1e-3.
+KIT = 1e-6
 
 #: A mutant that is this far off in the first look needs no second.
 PLAIN = 1e-8
@@ -27,11 +34,12 @@ class TooFewDraws(AssertionError):
 class Chance:
     """Judge tests whose outcome is a p-value.
 
-    What is true fails with probability 1e-8 = SUSPECT * CERTAIN; 1,900 such tests, the long ones too, make
-    1.9e-5. A check of the exactness kit (`sound`) fails where two independent looks find something. A look
-    compares up to 360 means by 5.5 standard errors (4e-8 each), 20 by 5 (6e-7 each) and up to six samples
-    or chains at the level 1e-4: below 1e-3 in all, or 1e-6 for two looks, and 3e-5 for 30 checks. Together
-    that is 5e-5: the suite fails by chance less often than once on 10,000 machines.
+    What is true fails with probability 1e-8 = SUSPECT * CERTAIN. A check of the exactness kit (`sound`)
+    fails where two independent looks find something. A look compares up to 360 means by 5.5 standard errors
+    (4e-8 each), 20 by 5 (6e-7 each) and up to six samples or chains at the level 1e-4: below 1e-3 in all, or
+    1e-6 for two looks (KIT). There are some 1,400 tests, the long ones too, with up to three p-values, and 30
+    checks: tests/test_chance.py counts them, and that the suite fails by chance less often than once on
+    10,000 machines.
 
     PLUGSAMP_TEST_SEED in the environment shifts all seeds; of a range such as 101-150 each test makes its
     first p-value with every seed. PLUGSAMP_TEST_DRAWS multiplies the draws of every test.

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from .chance import Chance
+from .chance import JUDGED, Chance
 from .quick_hydra import quick_hydra  # noqa: F401
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -55,10 +55,12 @@ def pytest_addoption(parser):
     parser.addoption("--shuffle", type=int, metavar="SEED", help="run tests in a random order")
 
 
+@pytest.hookimpl(tryfirst=True)  # before what is not asked for is left out
 def pytest_collection_modifyitems(config, items):
-    for item in items:
-        if "chance" in getattr(item, "fixturenames", ()):
-            item.add_marker("statistical")
+    statistical = [item for item in items if "chance" in getattr(item, "fixturenames", ())]
+    for item in statistical:
+        item.add_marker("statistical")
+    config.stash[JUDGED] = [item.nodeid for item in statistical]
     seed = config.getoption("--shuffle", None)
     if seed is not None:
         random.Random(seed).shuffle(items)

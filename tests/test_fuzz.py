@@ -44,13 +44,15 @@ def test_damage_is_refused(name, tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", TARGETS)
 def test_much_damage_is_refused(name, tmp_path):
+    """Two thousand cases, of a quarter of which memory is watched: that takes as long as reading."""
     tracemalloc.start()
     try:
-        done, found = fuzz.faults(TARGETS[name], tmp_path, range(2000), seed=2)
+        done, found = fuzz.faults(TARGETS[name], tmp_path, range(500), seed=2)
     finally:
         tracemalloc.stop()
-    assert not found, "\n".join(map(str, found))
-    assert done == 2000
+    more, others = fuzz.faults(TARGETS[name], tmp_path, range(500, 2000), seed=2)
+    assert not found + others, "\n".join(map(str, found + others))
+    assert done + more == 2000
 
 
 def test_the_damage_of_a_case_is_always_the_same_and_is_some(tmp_path):
