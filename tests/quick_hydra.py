@@ -7,9 +7,12 @@ import re
 import sys
 
 import pytest
+from hydra._internal.config_loader_impl import ConfigLoaderImpl
 from hydra._internal.hydra import Hydra
 from hydra._internal.sources_registry import SourcesRegistry
 from hydra.core.plugins import Plugins
+
+from plugsamp import registry
 
 #: Options and flags that can set ``hydra.mode`` or name other folders of configurations, which might set it.
 MODE = re.compile(r"\+*(hydra[./]mode|hydra(/\w+)?=|hydra\.searchpath)")
@@ -18,7 +21,7 @@ FLAGS = ("--config-dir", "-cd", "--config-path", "-cp", "--config-name", "-cn")
 
 @pytest.fixture(scope="session", autouse=True)
 def quick_hydra():
-    """Compose each configuration once, and parse each file of an installed package once.
+    """Parse each file of an installed package once, and put each choice of such files together once.
 
     Hydra composes a configuration a first time for its ``hydra.mode`` alone; here it does so only where the
     command line can set that. What runs in a process of its own (tests/commands/test_streams.py and others)
@@ -40,7 +43,19 @@ def quick_hydra():
             parsed[place] = pickle.dumps(read(self, resource))  # a copy of it is made in no time
         return pickle.loads(parsed[place])
 
+    together, made = ConfigLoaderImpl._compose_config_from_defaults_list, {}
+
+    def compose(self, defaults, repo):
+        sources = [(one.scheme(), one.path) for one in repo.get_sources()]
+        if any(scheme == "file" for scheme, _ in sources):
+            return together(self, defaults=defaults, repo=repo)
+        key = repr((defaults, sources, registry._search_path()))  # of packages that are installed at present
+        if key not in made:
+            made[key] = pickle.dumps(together(self, defaults=defaults, repo=repo))
+        return pickle.loads(made[key])
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Hydra, "get_mode", get_mode)
         patch.setattr(source, "_read_config", read_config)
+        patch.setattr(ConfigLoaderImpl, "_compose_config_from_defaults_list", compose)
         yield
