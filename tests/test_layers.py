@@ -21,13 +21,8 @@ LAYERS = (
     ("commands", "cli", "hydra_source"),
 )
 
-#: Imports that still go up: the method `Posterior.report`, the corpus and the status of a run folder.
-KNOWN = {
-    ("posterior/posterior.py", "report"),
-    ("posterior/saved.py", "commands"),
-    ("posterior/run_folder.py", "sweeps"),
-    ("exchange/chains.py", "commands"),
-}
+#: Imports that still go up.
+KNOWN = {("posterior/posterior.py", "report")}  # the method `Posterior.report`
 
 
 def imported(path: Path) -> set[str]:

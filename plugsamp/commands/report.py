@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,12 +13,12 @@ from omegaconf import DictConfig
 from plugsamp import hydra_source
 from plugsamp.commands import saved
 from plugsamp.commands.command import Command
-from plugsamp.commands.resume import working_folder
 from plugsamp.commands.settings import settings_of
 from plugsamp.commands.targets import target
 from plugsamp.commands.wording import warnings_to
 from plugsamp.errors import InputError
 from plugsamp.posterior import run_folder
+from plugsamp.posterior.run_documents import documents_of_run, wanted, warn_of_others, within, working_folder
 from plugsamp.posterior.saved import load
 from plugsamp.readers.texts import texts_of
 
@@ -88,45 +88,17 @@ def documents(config: DictConfig, run, predictor, path: Path, given: Sequence[st
     node, recalled = saved.recall(node, str(path), given)
     reader = _reader(node, predictor, recalled)
     found = reader.read(vocabulary=predictor.vocabulary)
-    _warn_of_others(run, found)
+    warn_of_others(run, found)
     return found, lambda ids: _texts(reader, ids, None)
 
 
-def documents_of_run(run, predictor, path: Path):
-    """Training and test documents of a run, read as its configuration says.
-
-    Raises
-    ------
-    ValueError, OSError
-        They cannot be read; an InputError where the run does not say what its corpus was.
-    """
-    node = run.config.get("corpus")
-    if not isinstance(node, Mapping):
-        raise InputError("the run does not say what its corpus was", file=path)
-    with _within(working_folder(path)):
-        split = _reader(node, predictor, ()).read(vocabulary=predictor.vocabulary)
-    _warn_of_others(run, split)
-    return split
-
-
-def _within(where):
-    return contextlib.nullcontext() if where is None else contextlib.chdir(where)
-
-
-def _warn_of_others(run, split) -> None:
-    if not run_folder.trained_on(run, split[0]):
-        log.warning(
-            "these are not the training documents of the run: what is said of documents is about others"
-        )
-
-
 def _reader(node, predictor, recalled):
-    told = saved.wanted(predictor, predictor.coding.task != "none")
+    told = wanted(predictor, predictor.coding.task != "none")
     return hydra_source.object_of("corpus", node).for_model(replace(told, recalled=recalled))
 
 
 def _texts(reader, ids, where) -> dict[str, str]:
-    with _within(where):
+    with within(where):
         return texts_of(reader, ids)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
-import os
 import sys
 from pathlib import Path
 
@@ -14,8 +13,9 @@ from omegaconf import DictConfig, OmegaConf
 from plugsamp import registry
 from plugsamp.commands import fit
 from plugsamp.commands.command import Command
-from plugsamp.fitting.runfolder import CONFIG, HYDRA
+from plugsamp.fitting.runfolder import CONFIG
 from plugsamp.hydra_source import CONFIG_GROUPS
+from plugsamp.posterior.run_documents import working_folder
 from plugsamp.sweeps import earlier
 from plugsamp.sweeps.status import INTERRUPTED, KILLED, status_of
 
@@ -190,29 +190,6 @@ def _sweeps_done(folder: Path) -> int | None:
         return json.loads((folder / "metrics.json").read_text(encoding="utf-8"))["sweeps"]
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
-
-
-def working_folder(folder: Path) -> str | None:
-    """Where the run was started, which its paths are relative to; None where that is not known or gone.
-
-    Raises
-    ------
-    ValueError
-        The file that says it is damaged: its paths would be looked for elsewhere.
-    """
-    path = folder / HYDRA / "hydra.yaml"
-    if not path.exists():
-        return None
-    try:
-        where = OmegaConf.select(OmegaConf.load(path), "hydra.runtime.cwd")
-        if not isinstance(where, str):
-            raise ValueError("it does not say where the run was started (hydra.runtime.cwd)")
-    except OSError as error:
-        raise ValueError(f"{path}: {error.strerror}") from None
-    except Exception as error:  # YAML's own, of several packages
-        why = (str(error).splitlines() or [type(error).__name__])[0]
-        raise ValueError(f"{path} is damaged: {why}; without the file paths are taken as of here") from None
-    return where if os.path.isdir(where) else None
 
 
 USAGE = """\

@@ -16,9 +16,9 @@ from plugsamp.corpus import Corpus
 from plugsamp.errors import InputError
 from plugsamp.files.storage import MANIFEST
 from plugsamp.fitting.runfolder import CONFIG
+from plugsamp.posterior.run_documents import wanted, working_folder
 from plugsamp.posterior.saved import load_model
 from plugsamp.prediction.matching import SEVERAL, responses_for
-from plugsamp.readers.base import Wanted
 
 log = logging.getLogger(__name__)
 
@@ -62,20 +62,6 @@ def run_folder(path: str) -> Path:
     """The run folder of what `load` takes: itself, or the one that a model folder lies in."""
     folder = Path(path)
     return folder if (folder / "model").is_dir() else folder.absolute().parent
-
-
-def wanted(predictor, need_responses: bool) -> Wanted:
-    """What the reader should know of a saved model."""
-    encoder = predictor.parts[0].encoder
-    responses = "none"
-    if need_responses and predictor.coding.task != "none":
-        responses = "real" if predictor.coding.task in ("real", "count") else "classes"
-    labels = predictor.coding.output_names if predictor.coding.task == "multilabel" else ()
-    numeric = categorical = ()
-    if encoder is not None:
-        numeric = tuple(part.column for part in encoder.numeric)
-        categorical = tuple(part.column for part in encoder.categorical)
-    return Wanted(responses, numeric, categorical, labels=tuple(map(str, labels)))
 
 
 def recall(
@@ -133,8 +119,6 @@ def _corpus_of_run(model: Path) -> dict | None:
         return None
     words = found.get("stop_words")
     if isinstance(words, str) and words not in ("english", "none") and not Path(words).is_file():
-        from plugsamp.commands.resume import working_folder
-
         found["stop_words"] = str(Path(working_folder(run_folder(model)) or "") / words)
     return found
 

@@ -25,10 +25,10 @@ from plugsamp.checkpoint.signals import SIGNALS, Sent
 from plugsamp.commands import plan
 from plugsamp.errors import Interrupted
 from plugsamp.files.lock import Lock
-from plugsamp.files.whole import write_json
+from plugsamp.files.whole import read_object, write_json
 from plugsamp.fitting.runfolder import CONFIG, holds_run
 from plugsamp.sweeps import metric as metrics_by_name
-from plugsamp.sweeps.status import DONE, KILLED, RUNNING, STATUS, read, status_of
+from plugsamp.sweeps.status import DONE, KILLED, RUNNING, STATUS, status_of
 from plugsamp.sweeps.table import NAME, NOT_STARTED, PLAN, SweepTable, jobs_of
 from plugsamp.system import cores
 from plugsamp.system.parents import Roll, at_work, end_with
@@ -326,7 +326,7 @@ class Sweep:
     def _note(self) -> None:
         """Write down what the sweep is to consist of, once it has begun."""
         path = Path(self.folder) / PLAN
-        if self.planned is not None and read(path).get("sweep") != self.id:
+        if self.planned is not None and read_object(path).get("sweep") != self.id:
             with contextlib.suppress(OSError):  # the job will say what is wrong with the folder
                 write_json(path, {"sweep": self.id, "jobs": self.planned})
 

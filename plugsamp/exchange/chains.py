@@ -55,8 +55,8 @@ def of_folder(path, documents: bool = False) -> tuple:
 
 def _read_documents(run, posterior, path: Path) -> None:
     """Give a posterior its training documents; warn where they cannot be read any more."""
-    from plugsamp.commands.report import documents_of_run
     from plugsamp.posterior import run_folder
+    from plugsamp.posterior.run_documents import documents_of_run
 
     try:
         train, _ = documents_of_run(run, posterior, path)

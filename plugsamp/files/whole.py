@@ -52,6 +52,15 @@ def write_text(path, text: str) -> None:
         file.write(text)
 
 
+def read_object(path) -> dict:
+    """The content of a JSON file that is an object; empty where there is none to be read."""
+    try:
+        content = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
 def write_json(path, content) -> None:
     """Write `json_text`, complete or not at all."""
     write_text(path, json_text(content))

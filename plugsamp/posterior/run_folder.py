@@ -11,11 +11,10 @@ import numpy as np
 
 from plugsamp.errors import InputError
 from plugsamp.files.tables import Table
-from plugsamp.files.whole import json_text
+from plugsamp.files.whole import json_text, read_object
 from plugsamp.posterior.trace import OWNERS, Trace
 from plugsamp.prediction.evaluation import Evaluation
 from plugsamp.prediction.results import Prediction
-from plugsamp.sweeps import status
 
 
 @dataclass(frozen=True)
@@ -85,7 +84,7 @@ def read(folder: Path, metrics=None) -> Run:
 
 def _overrides(folder: Path) -> list[str]:
     """The options of the run; Hydra's file is that of the last call, which may have been refused."""
-    found = status.read(folder / status.STATUS).get("overrides")
+    found = read_object(folder / "status.json").get("overrides")
     if not isinstance(found, list):  # a run of an older plugsamp
         _, found = _yaml(folder / ".hydra" / "overrides.yaml", list)
     return [str(one) for one in found]

@@ -10,10 +10,11 @@ from pathlib import Path
 from omegaconf import DictConfig, OmegaConf
 
 from plugsamp.checkpoint.generations import Generations
+from plugsamp.files.whole import read_object
 from plugsamp.fitting.runfolder import CHECKPOINT, CONFIG
 from plugsamp.options import shown
 from plugsamp.sampling.identity import check_plugins
-from plugsamp.sweeps.status import DONE, STATUS, read, status_of
+from plugsamp.sweeps.status import DONE, STATUS, status_of
 
 log = logging.getLogger(__name__)
 
@@ -42,7 +43,7 @@ def with_former_defaults(folder: Path, config: DictConfig, overrides) -> DictCon
         was = _flat(OmegaConf.to_container(OmegaConf.load(folder / CONFIG), resolve=True))
     except Exception:  # missing, or damaged in whatever way: `differences` says so
         return config
-    begun = read(folder / STATUS).get("overrides") or ()
+    begun = read_object(folder / STATUS).get("overrides") or ()
     given = {str(one).partition("=")[0].lstrip("+~") for one in (*begun, *(overrides or ()))}
     now = _flat(OmegaConf.to_container(config, resolve=True))
     changed = {
@@ -104,7 +105,7 @@ def _words(options: Mapping, name: str) -> str:
 
 def outcome(folder: Path) -> dict | None:
     """metrics.json of a run that is done; None of one that is not."""
-    return (read(folder / "metrics.json") or None) if status_of(folder)[0] in (DONE, None) else None
+    return (read_object(folder / "metrics.json") or None) if status_of(folder)[0] in (DONE, None) else None
 
 
 def checkpoints(folder: Path) -> list[Generations]:

@@ -7,7 +7,6 @@ from one that goes on is that nobody holds the folder's lock.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import socket
 import time
@@ -16,7 +15,7 @@ from datetime import datetime
 from pathlib import Path
 
 from plugsamp.files import lock
-from plugsamp.files.whole import write_json
+from plugsamp.files.whole import read_object, write_json
 
 STATUS = "status.json"
 
@@ -43,7 +42,7 @@ def recorded(folder: Path, explain: Callable[[BaseException], tuple[str, bool]],
         leaves what an earlier part of the run has written.
     """
     start = time.monotonic()
-    earlier = read(folder / STATUS)
+    earlier = read_object(folder / STATUS)
     record = {
         **{name: earlier.get(name) if value is None else value for name, value in more.items()},
         "started": datetime.now().astimezone().isoformat(timespec="seconds"),
@@ -77,9 +76,9 @@ def recorded(folder: Path, explain: Callable[[BaseException], tuple[str, bool]],
 
 def claim(folder: Path, **more) -> None:
     """Write down that a run that is done counts for another sweep too, with the options it has there."""
-    if read(folder / REFUSED).get("sweep") != more.get("sweep"):  # what an earlier call was told
+    if read_object(folder / REFUSED).get("sweep") != more.get("sweep"):  # what an earlier call was told
         (folder / REFUSED).unlink(missing_ok=True)
-    if record := read(folder / STATUS):
+    if record := read_object(folder / STATUS):
         write_json(folder / STATUS, {**record, **more})
 
 
@@ -91,7 +90,7 @@ def refuse(folder: Path, overrides: Sequence[str], error: str, sweep: str) -> No
 
 def status_of(folder: Path) -> tuple[str | None, dict]:
     """How the run of a folder stands (None: it never said), and what else status.json holds."""
-    record = read(folder / STATUS)
+    record = read_object(folder / STATUS)
     status = record.get("status")
     if status == RUNNING and not lock.held(folder):
         status = KILLED
@@ -100,13 +99,4 @@ def status_of(folder: Path) -> tuple[str | None, dict]:
 
 def damaged(path: Path) -> bool:
     """Whether there is such a file, and no JSON object in it."""
-    return path.exists() and not read(path)
-
-
-def read(path: Path) -> dict:
-    """The content of a JSON file that is an object; empty where there is none to be read."""
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return content if isinstance(content, dict) else {}
+    return path.exists() and not read_object(path)

@@ -14,7 +14,7 @@ import yaml
 
 from plugsamp.errors import InputWarning
 from plugsamp.files import csv_files
-from plugsamp.files.whole import complete
+from plugsamp.files.whole import complete, read_object
 from plugsamp.fitting.runfolder import CONFIG
 from plugsamp.sweeps import metric as metrics_by_name
 from plugsamp.sweeps import status as statuses
@@ -226,11 +226,11 @@ def jobs_of(root: Path, sweep: str | None = None) -> list[Job]:
         status, record = statuses.status_of(path)
         if {statuses.STATUS, "metrics.json"} & {file.name for file in path.iterdir()}:
             jobs.append(_job(path, name, status, record))
-        refused = statuses.read(path / statuses.REFUSED)
+        refused = read_object(path / statuses.REFUSED)
         if sweep is not None and refused.get("sweep") == sweep:
             jobs.append(Job(name, _strings(refused.get("overrides")), REFUSED, str(refused.get("error"))))
     begun = {frozenset(job.overrides) for job in jobs}
-    planned = statuses.read(root / PLAN).get("jobs")
+    planned = read_object(root / PLAN).get("jobs")
     for overrides in planned if isinstance(planned, list) else ():
         if frozenset(_strings(overrides)) not in begun:
             jobs.append(Job("", _strings(overrides), NOT_STARTED))
@@ -240,7 +240,7 @@ def jobs_of(root: Path, sweep: str | None = None) -> list[Job]:
 
 
 def _job(path: Path, name: str, status: str | None, record: Mapping) -> Job:
-    metrics = statuses.read(path / "metrics.json")  # written last: a folder that has it is complete
+    metrics = read_object(path / "metrics.json")  # written last: a folder that has it is complete
     config = _yaml(path / CONFIG)
     broken = [file for file in (statuses.STATUS, "metrics.json") if statuses.damaged(path / file)]
     if statuses.STATUS not in broken and record and status not in statuses.STATUSES:

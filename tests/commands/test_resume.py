@@ -109,7 +109,7 @@ def test_an_interrupted_run_ends_as_one_that_was_not(
     assert_same(documents / "run", documents / "stopped")
 
 
-@pytest.mark.parametrize("during", ["fitting.fit.Draws", "commands.run_fit.run"])
+@pytest.mark.parametrize("during", ["fitting.fit.Recording", "commands.run_fit.run"])
 def test_an_interrupt_before_there_is_a_checkpoint_says_so(during, documents, run, said, monkeypatch):
     def interrupted(*_, **__):
         os.kill(os.getpid(), signal.SIGINT)
