@@ -48,10 +48,10 @@ def rows_of(posterior, words: int, by: str = "relevance") -> list[tuple[str, lis
     """Return the topics of each part with its name, the largest first."""
     found = []
     for part in posterior.parts:
-        p, stats = part, posterior.stats(part) or {}
-        tokens = stats.get("tokens", [1.0] * part.n_topics)
-        eta = p.eta.mean(axis=0)
-        found.append((part.name, topics(p.phi, tokens, eta, part.user_coding, p.vocabulary, words, by=by)))
+        tokens = (posterior.stats(part) or {}).get("tokens", [1.0] * part.n_topics)
+        weights = part.weights.mean(axis=0)
+        rows = topics(part.phi, tokens, weights, part.user_coding, part.vocabulary, words, by=by)
+        found.append((part.name, rows))
     return found
 
 

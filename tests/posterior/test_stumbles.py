@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import plugsamp as ps
+from plugsamp.posterior.summary import rows_of
 
 
 @pytest.fixture(scope="module")
@@ -68,3 +69,13 @@ def test_former_classes_name_the_new_way(corpus):
         _ = chains.phi
     one = ps.fit(corpus, ps.Model(3), sweeps=4)
     assert one.predictor is one and one.phi is one.parts[0].phi and chains.members is chains.parts
+
+
+def test_the_summary_of_binary_models_with_two_outputs_names_the_right_side(corpus):
+    ovr = ps.fit(corpus, ps.Model(3, loss="probit"), sweeps=20, multiclass="ovr")
+    table = ovr.topics(words=3)
+    sides = {(row["task"], row["topic"]): (row["speaks_for"], row["weight"]) for row in table}
+    for task, rows in rows_of(ovr, 3):
+        for topic in rows:
+            (found,) = topic.speaks_for
+            assert found == (sides[task, topic.index][0], pytest.approx(sides[task, topic.index][1]))
