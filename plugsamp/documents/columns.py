@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 import scipy.sparse as sp
 
-from plugsamp.checks import LARGEST, SEVERAL, check_text, frozen, names_of
+from plugsamp.checks import LARGEST, SEVERAL, check_text, date_hint, frozen, names_of
 from plugsamp.counts import entries
 from plugsamp.errors import InputError
 from plugsamp.naming import columns_of
@@ -193,7 +193,7 @@ def _field_value(name: str, value, row: int):
         return tuple(map(str, value))
     raise InputError(
         f"field {name!r} of document {row} must be text, a number, true or false, a list of texts or "
-        f"missing, found {value!r}"
+        f"missing, found {value!r}{date_hint(value)}"
     )
 
 

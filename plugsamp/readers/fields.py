@@ -163,7 +163,7 @@ class FieldOptions:
         # A field that was named and is not there is a mistake, not a reason to take another one.
         named = [kind for kind in order if kinds[kind] != [defaults[kind]]]
         if "labels" in named and kinds["labels"] == kinds["label"]:  # one field: several says more than one
-            named.remove("label")
+            named = [kind for kind in named if kind != "label"]
         found = [kind for kind in named or order if all(name in fields for name in kinds[kind])]
         return next(iter(found or named), None)
 
