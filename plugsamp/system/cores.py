@@ -76,12 +76,16 @@ def in_threads(function: Callable, jobs: Iterable) -> Iterator:
     return _in_turn(function, jobs) if n == 1 else _in_threads(n, function, jobs)
 
 
-def _in_turn(function: Callable, jobs: Iterable) -> Iterator:
-    """Map a function; a thread whose outcome nobody waits for any more ends before its next job."""
+def check_stop() -> None:
+    """End a thread of `in_threads` whose outcome nobody waits for any more (CancelledError)."""
     stop = _stop.get()
+    if stop is not None and stop.is_set():
+        raise CancelledError
+
+
+def _in_turn(function: Callable, jobs: Iterable) -> Iterator:
     for job in jobs:
-        if stop is not None and stop.is_set():
-            raise CancelledError
+        check_stop()
         yield function(job)
 
 

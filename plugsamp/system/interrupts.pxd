@@ -8,9 +8,14 @@ cdef enum:
 
 
 cdef inline int check_signals(Py_ssize_t* steps) except -1 nogil:
-    """Run the handlers of signals that have arrived, once in `PATIENCE` steps; what they raise is raised."""
+    """Run the handlers of signals that have arrived, once in `PATIENCE` steps; what they raise is raised.
+
+    Signals are the main thread's: another thread ends here once nobody waits for it any more.
+    """
     if steps[0] >= PATIENCE:
         steps[0] = 0
         with gil:
             PyErr_CheckSignals()
+            from plugsamp.system.cores import check_stop
+            check_stop()
     return 0

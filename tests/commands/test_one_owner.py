@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -44,6 +45,31 @@ def test_two_runs_started_at_once(at, write_documents, fast):
         p.name for p in (at / "two").iterdir()
     }
     assert (at / "two/.hydra/overrides.yaml").read_text().count("sweeps") == 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("what", ["sweep", "convert"])
+def test_two_others_started_at_once(what, at, write_documents, fast):
+    write_documents(at / "d.jsonl")
+    more = ["-m", *fast, "sweeps=40", "n_topics=2,3", "report=false", "hydra.sweep.dir=two"]
+    if what == "convert":
+        more = ["corpus=jsonl", "corpus.min_df=1", "to=svmlight", "out=two.svm"]
+    command = [sys.executable, "-m", "plugsamp.cli", "convert" if what == "convert" else "fit", *more]
+    for _ in range(3):
+        both = [
+            subprocess.Popen([*command, "corpus.path=d.jsonl"], cwd=at, stderr=subprocess.PIPE, text=True)
+            for _ in range(2)
+        ]
+        errors = [process.communicate(timeout=120)[1] for process in both]
+        assert sorted(process.returncode for process in both) == [0, 2], errors
+        assert (errors[0] if both[0].returncode else errors[1]).count("\n") == 1
+        if what == "convert":
+            assert len((at / "two.svm").read_text().splitlines()) == 18
+            for file in at.glob("two*"):
+                file.unlink()
+        else:
+            assert [status(at / "two" / name)["status"] for name in "01"] == ["done", "done"]
+            shutil.rmtree(at / "two")
 
 
 def test_a_run_into_a_folder_in_use(at, write_documents, run, said):

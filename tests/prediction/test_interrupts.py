@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import CancelledError
+
 import numpy as np
 import pytest
 
@@ -41,6 +43,30 @@ def test_pieces_and_threads_change_no_bit(most, n_jobs, fitted, monkeypatch):
     assert np.array_equal(found.zbar, whole.zbar) and np.array_equal(found.probabilities, whole.probabilities)
     assert np.array_equal(again, draws)
     assert np.array_equal(perplexity.left_to_right(predictor, corpus, 3).log_p, words)
+
+
+def test_a_thread_ends_within_a_document_that_nobody_waits_for(monkeypatch):
+    counts = np.full((1, 20), 100_000)
+    corpus = ps.Corpus.from_counts(np.eye(20, dtype=int) + 1, responses=["a", "b"] * 10)
+    predictor = ps.fit(corpus, ps.Model(20, loss="hinge"), sweeps=2).predictor
+    compiled_loop, ended = fold_in._compiled, []
+
+    class Forgotten:
+        """The compiled code, called when nobody waits any more."""
+
+        @staticmethod
+        def fold_in(*arguments):
+            cores._stop.get().set()
+            try:
+                compiled_loop.fold_in(*arguments)
+            except CancelledError:
+                ended.append(True)
+                raise
+
+    monkeypatch.setattr(fold_in, "_compiled", Forgotten())
+    with cores.threads(2), pytest.raises(CancelledError):
+        predictor.predict(ps.Corpus.from_counts(counts))
+    assert ended == [True]
 
 
 @pytest.mark.parametrize("what", ["predict", "left_to_right"])
