@@ -177,16 +177,18 @@ def warn_of_swallowed(table: Rows, n_columns: int, text_column: int, path) -> No
     delimiter, tabs = table.delimiter, table.delimiter == "\t"
     held: list[set[str]] | None = None
     for line, row in zip(table.lines, table.rows, strict=True):
-        for cell in row:
+        for column, cell in enumerate(row):
             if "\n" not in cell:
                 continue
             if held is None:
                 single = [r for r in table.rows if not any("\n" in c for c in r)]
                 held = [{r[i].strip() for r in single if i < len(r)} - {""} for i in range(n_columns)]
+            first, *others = (piece.split(delimiter) for piece in cell.split("\n"))
+            begun = [[*row[:column], *first]] if len(first) > 1 else []  # up to the end of its row
             alike = sum(
                 len(parts) == n_columns
                 and (tabs or any(p.strip() in held[i] for i, p in enumerate(parts) if i != text_column))
-                for parts in (piece.split(delimiter) for piece in cell.split("\n")[1:])
+                for parts in (*begun, *others)
             )
             if alike:
                 warnings.warn(

@@ -109,6 +109,10 @@ def test_quotes_that_are_none(table):
         InputWarning, match="line 3: the quoted cell that begins here holds 2 lines .* quote=none"
     ):
         assert table(SWALLOWED, "a.tsv", quiet=False).n_documents == 3
+    one = 'text\tlabel\nrocket\tspace\n"moon\tspace\nbread"\tfood\nsoup\tfood\n'  # one end of a row
+    for text, name in ((one, "a.tsv"), (one.replace("\t", ","), "a.csv")):
+        with pytest.warns(InputWarning, match="line 3: the quoted cell .* holds 1 line that looks like rows"):
+            assert table(text, name, quiet=False).n_documents == 3
     found = table(SWALLOWED, "a.tsv", quote="none")
     assert found.responses.tolist() == ["space", "space", "food", "food", "space"]
     assert found.vocabulary == ("bread", "moon", "orbit", "rocket", "soup")
