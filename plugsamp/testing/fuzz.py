@@ -32,7 +32,7 @@ SECONDS, BYTES, BYTES_EACH = 20, 64 << 20, 4000
 #: What is said of a text file as a whole, and of no line.
 OF_A_FILE = re.compile(
     "compressed data|not gzip data|unpacked it is|labels for|vocabulary has|there are no documents|holds no|"
-    "no tokens|every document is a test document|ends in its header|^this is (an? |\\w+ data)"
+    "no tokens|every document is a test document|ends in its header|^this (is (an? |\\w+ data)|looks like a)"
 )
 
 #: What is put into files: numbers at the edges of their types, signs that formats give a meaning.

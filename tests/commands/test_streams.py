@@ -13,6 +13,9 @@ import pytest
 
 from ..crossed import crossed
 
+#: Without responses a command of its own need not import scikit-learn, which takes as long as all else.
+NO_SCORES = "loss=none"
+
 
 def test_no_control_characters_without_a_terminal(at, write_documents, fast):
     write_documents(at / "d.jsonl")
@@ -28,7 +31,8 @@ def test_no_control_characters_without_a_terminal(at, write_documents, fast):
 def test_lines_and_the_bar_have_lines_of_their_own_on_a_terminal(at, write_documents, fast):
     write_documents(at / "d.jsonl")
     ours, theirs = os.openpty()
-    options = [*fast, "corpus.path=d.jsonl", "sweeps=3", "hydra.verbose=plugsamp", "hydra.run.dir=run"]
+    more = ["corpus.path=d.jsonl", "sweeps=3", "hydra.verbose=plugsamp", "hydra.run.dir=run"]
+    options = [*fast, NO_SCORES, *more]
     command = [sys.executable, "-m", "plugsamp.cli", "fit", *options]
     environment = {**os.environ, "COLUMNS": "100", "TERM": "xterm"}
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=theirs, cwd=at, env=environment) as run:
@@ -70,7 +74,7 @@ def shell(command, at, **environment):
 )
 def test_a_reader_that_leaves_is_no_mistake(at, command, reader, write_documents, fast, run):
     write_documents(at / "d.jsonl")
-    arguments = " ".join(f"'{a}'" for a in [*fast, "corpus.path=d.jsonl", "hydra.run.dir=run"])
+    arguments = " ".join(f"'{a}'" for a in [*fast, NO_SCORES, "corpus.path=d.jsonl", "hydra.run.dir=run"])
     code, err = shell(f"{command.replace('ARGS', arguments)} | {reader}; exit ${{PIPESTATUS[0]}}", at)
     assert code == 0 and "Broken pipe" not in err and "Traceback" not in err
     if "ARGS" in command:
@@ -93,7 +97,7 @@ def test_a_reader_that_leaves_in_the_middle_is_no_mistake(at):
 )
 def test_closed_streams_do_not_stop_a_run(at, closed, write_documents, fast, run):
     write_documents(at / "d.jsonl")
-    arguments = " ".join(f"'{a}'" for a in [*fast, "corpus.path=d.jsonl", "hydra.run.dir=run"])
+    arguments = " ".join(f"'{a}'" for a in [*fast, NO_SCORES, "corpus.path=d.jsonl", "hydra.run.dir=run"])
     code, err = shell(f"p fit {arguments} {closed}", at)
     assert code == 0 and "Traceback" not in err
     assert (at / "run/metrics.json").exists()
@@ -110,7 +114,7 @@ def test_a_full_disk_behind_the_output_is_told(at):
 def test_letters_that_the_terminal_lacks_are_escaped(at, fast, run):
     lines = [{"text": "gr\u00f6\u00dfe caf\u00e9", "label": "ab"[i % 2]} for i in range(6)]
     (at / "d.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    arguments = " ".join(f"'{a}'" for a in [*fast, "corpus.path=d.jsonl", "hydra.run.dir=run"])
+    arguments = " ".join(f"'{a}'" for a in [*fast, NO_SCORES, "corpus.path=d.jsonl", "hydra.run.dir=run"])
     code, err = shell(f"p fit {arguments} >out.txt", at, PYTHONIOENCODING="ascii")
     assert code == 0, err
     assert "caf\\xe9" in (at / "out.txt").read_text()
