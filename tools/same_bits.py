@@ -51,36 +51,42 @@ KERNELS = (
     ("auto", {}, True),
 )  # fmt: skip
 
+#: Loss and prior whose options do not depend on the defaults of an environment.
+_HINGE = {"loss": {"name": "hinge", "cost": 50.0}, "weights": {"name": "normal", "variance": 1.0}}
+
 #: What is beside the kernels in a model: losses, priors, topics, learnt hyperparameters.
 MODELS = (
     ("logistic", {"loss": "logistic", "learn_alpha": "slice", "learn_beta": "slice"}),
     ("probit, horseshoe", {"loss": "probit", "weights": "horseshoe"}),
     ("gaussian", {"loss": "gaussian"}),
     ("epsilon_insensitive, covariates", {"loss": "epsilon_insensitive"}),
-    ("spike_slab", {"loss": "hinge", "topics": "spike_slab"}),
-    ("seeded", {"loss": "hinge", "topics": {"name": "seeded", "words": {0: ["w1", "w2"]}}}),
+    ("spike_slab", _HINGE | {"topics": "spike_slab"}),
+    ("seeded", _HINGE | {"topics": {"name": "seeded", "words": {0: ["w1", "w2"]}}}),
 )
 
 #: Options of all command lines.
 SHORT = (
     "corpus.text=text", "corpus.label=label", "corpus.test_size=0.3", "n_topics=5", "sweeps=6",
-    "report=false",
+    "report=false", "beta=0.02",
 )  # fmt: skip
+
+#: The hinge as in `_HINGE`.
+_COST = ["loss.cost=50", "weights.variance=1"]
 
 #: Command lines of `plugsamp fit`; all are small and read the same file.
 COMMANDS = (
-    ("hinge", []),
+    ("hinge", _COST),
     ("logistic", ["loss=logistic", "weights=horseshoe"]),
     ("probit, dense", ["loss=probit", "kernel=dense"]),
     ("real", ["loss=gaussian", "corpus.label=size"]),
     ("no responses", ["loss=none", "kernel=sparse"]),
     ("chains", ["chains=2", "loss=probit"]),
     ("ovr", ["multiclass=ovr", "loss=logistic"]),
-    ("ovo", ["multiclass=ovo"]),
-    ("two step", ["supervised=two_step", "second_step.sweeps=10"]),
-    ("covariates", ["covariates.numeric=[size]", "covariates.words=tfidf"]),
-    ("learnt priors", ["learn_alpha.method=slice", "learn_beta.method=slice"]),
-    ("two workers", ["backend=processes", "backend.workers=2"]),
+    ("ovo", ["multiclass=ovo", *_COST]),
+    ("two step", ["supervised=two_step", "second_step.sweeps=10", *_COST]),
+    ("covariates", ["covariates.numeric=[size]", "covariates.words=tfidf", *_COST]),
+    ("learnt priors", ["learn_alpha.method=slice", "learn_beta.method=slice", *_COST]),
+    ("two workers", ["backend=processes", "backend.workers=2", *_COST]),
 )
 
 
@@ -109,7 +115,7 @@ def child() -> None:
     more = [(name, {}, True) for name in ps.registry.names("kernels") if name not in covered]
     jobs = [
         (f"{name}{options or ''}{'' if responses else ' without responses'}", {"name": name, **options},
-         {"loss": "hinge" if responses else "none"}, "labels" if responses else "none")
+         _HINGE if responses else {"loss": "none"}, "labels" if responses else "none")
         for name, options, responses in (*KERNELS, *more)
     ]  # fmt: skip
     for name, model in MODELS:
