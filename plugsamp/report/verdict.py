@@ -14,8 +14,12 @@ from plugsamp.report.texts import number, percent
 #: What R-hat says: settled below the first, nearly settled below the second.
 SETTLED, NEARLY = 1.01, 1.05
 
-#: Resamples of a standard error; entries times outputs up to which the linear model is fitted.
-RESAMPLES, CHEAP = 200, 1e8
+#: Resamples of a standard error.
+RESAMPLES = 200
+
+#: Entries times outputs for which the linear model is always fitted, and never beyond. Between them it is
+#: fitted where it takes a tenth of the sampling's time at most: an entry takes some 70 ns, a token 120.
+TINY, HUGE, TENTH = 1e6, 1e8, 1 / 6
 
 #: How measures are called.
 MEASURES = {
@@ -133,7 +137,8 @@ def _linear(posterior, train, test, found) -> float | None:
     columns = responses.reshape(len(responses), -1)
     rows = np.flatnonzero(~is_missing(columns).any(axis=1))
     counts = train.counts()[rows]
-    if len(rows) < 2 or counts.nnz * max(coding.n_outputs, len(coding.classes)) > CHEAP:
+    most = min(max(TINY, TENTH * train.n_tokens * posterior.n_sweeps), HUGE)
+    if len(rows) < 2 or counts.nnz * max(coding.n_outputs, len(coding.classes)) > most:
         return None
     idf = TfidfTransformer(sublinear_tf=True).fit(counts)
     X, new = idf.transform(counts), idf.transform(test.counts())
