@@ -74,6 +74,10 @@ def test_class_weights_are_of_all_outputs_of_a_document():
     np.testing.assert_array_equal(weight[:, 0], [3, 1, 1, 2, 1, 2, 1])
 
 
+def order_of(found):
+    return ", ".join(found.coding.classes[c] for c in found.coding.order)
+
+
 @pytest.mark.parametrize("options", [{}, {"chains": 2}, {"loss": {"order": "label"}}])
 def test_fit_predict_save_load(tmp_path, options):
     found, corpus, y = fitted(**options)
@@ -87,7 +91,8 @@ def test_fit_predict_save_load(tmp_path, options):
     np.testing.assert_array_equal(loaded.predict(corpus).probabilities, prediction.probabilities)
     assert set(found.weights()["output"]) < {"w", "x", "y", "z"}
     explained = found.explain(corpus, documents=[0, 1])
-    assert explained is not None
+    last = found.coding.classes[found.coding.order[-1]]
+    assert f"against those after it ({order_of(found)}); {last} has none." in str(explained)
 
 
 def test_probabilities_are_means_over_draws():

@@ -114,7 +114,7 @@ def _outputs(coding, documents, prediction, d: int) -> tuple[list[int], str]:
         last = place[prediction.labels[d]]
         true = place.get(None if truth is None else _label(truth[d]), last)
         both = {last, true} if true != last else {max(last - 1, 0), last}
-        return sorted(both), ""
+        return sorted(both), of_sticks(coding)
     if coding.task == "multiclass":
         label = prediction.labels[d]
         first = [c for c, name in enumerate(coding.classes) if name == label]
@@ -129,6 +129,14 @@ def _outputs(coding, documents, prediction, d: int) -> tuple[list[int], str]:
     meant = positive + missed
     found = list(dict.fromkeys([*positive[:2], *missed[:1], *meant, *order[:1]]))[:OUTPUTS]
     return found, cut(min(len(found), len(meant)), len(meant), "predicted and true labels")
+
+
+def of_sticks(coding) -> str:
+    """What f means where classes are decided one after the other; nothing for other codings."""
+    if coding.order is None or coding.task != "multiclass":
+        return ""
+    names = [shown(coding.classes[c]) for c in coding.order]
+    return f"f of a class is its log odds against those after it ({', '.join(names)}); {names[-1]} has none."
 
 
 def _label(value):

@@ -258,7 +258,9 @@ def explanation(posterior, corpus, chosen) -> Table:
                     _add(columns, one, output, "sum", None, block.totals[c], [])
     if not any(value is not None for value in columns["f"]):
         del columns["f"], columns["output"], columns["predicted"]
-    note = " ".join(filter(None, [posterior.note(parts), "f = sum of share × weight, by topic or covariate"]))
+    what = "f = sum of share × weight, by topic or covariate"
+    sticks = explanations.of_sticks(posterior.coding)
+    note = " ".join(filter(None, [posterior.note(parts), f"{what}. {sticks}" if sticks else what]))
     return Explained(columns, note, {"share": ".3f", "f": "+.3f"})
 
 
