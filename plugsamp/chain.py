@@ -261,8 +261,9 @@ class Chain(ChainView):
 
     def run(self, n: int) -> Chain:
         """Do `n` sweeps; can be called again."""
-        for _ in self.sweeps(n):
-            pass
+        with single_thread():  # once, not for every sweep: of a small corpus that takes as long
+            for _ in self.sweeps(n):
+                pass
         return self
 
     def sweeps(self, n: int | None = None) -> Iterator[SweepInfo]:

@@ -15,14 +15,16 @@ from pathlib import Path
 
 import pytest
 
-from .chance import JUDGED, Chance
-from .quick_hydra import quick_hydra  # noqa: F401
-
 ROOT = Path(__file__).resolve().parents[1]
 
 # The suite tests what is installed. The repository's own folder holds the sources without their compiled
 # modules; `python -m pytest`, and `python -c` in a test, would find that first.
 sys.path[:] = [p for p in sys.path if Path(p or ".").resolve() != ROOT]
+
+from plugsamp.system.blas import single_thread  # noqa: E402
+
+from .chance import JUDGED, Chance  # noqa: E402
+from .quick_hydra import quick_hydra  # noqa: E402, F401
 
 
 @pytest.hookimpl(wrapper=True)
@@ -114,9 +116,10 @@ def golden():
 
 
 @pytest.fixture
-def chance(request) -> Chance:
-    """The judge of p-values: see `Chance`."""
-    return Chance(request.node.nodeid)
+def chance(request):
+    """The judge of p-values: see `Chance`. Sweeps of tiny corpora find BLAS limited to a thread already."""
+    with single_thread():
+        yield Chance(request.node.nodeid)
 
 
 @pytest.fixture
