@@ -17,6 +17,7 @@ from plugsamp.errors import InputError
 from plugsamp.files.storage import MANIFEST
 from plugsamp.fitting.runfolder import CONFIG
 from plugsamp.posterior.run_documents import wanted, working_folder
+from plugsamp.posterior.run_folder import refuse_runs
 from plugsamp.posterior.saved import load_model
 from plugsamp.prediction.matching import SEVERAL, responses_for
 
@@ -41,19 +42,14 @@ UNDIVIDED = "part={}, and the corpus is not divided; part=all takes all document
 
 
 def load(path: str, passes: dict, seed: int | None):
-    """The predictor of a run folder or model folder, with other passes and seed where they are given."""
+    """The posterior of a run folder or model folder, with other passes and seed where they are given."""
     folder = Path(path)
     if not folder.exists():
         raise InputError("there is no such folder", file=folder)
     if (folder / "model").is_dir():
         folder = folder / "model"
     elif folder.is_dir() and not (folder / MANIFEST).exists():
-        runs = sorted(run.parent.name for run in folder.glob("*/model"))
-        if runs:
-            example = folder / runs[0]
-            raise InputError(
-                f"this folder holds runs ({len(runs)}) and is none; one of them is {example}", file=folder
-            )
+        refuse_runs(folder)
     options = dict(passes) if seed is None else {**passes, "seed": seed}
     return load_model(folder).with_options(**options)
 

@@ -39,26 +39,10 @@ def fit_separately(
 ) -> tuple[list[Draws], Coding]:
     """Fit chains of a model, or every task of `plugsamp.prediction.combine.tasks`, with `plugsamp.fit`.
 
-    Parameters
-    ----------
-    corpus : Corpus
-    model : Model
-        Of each task. Class weights by name become weights of documents; "balanced" is by task.
-    combine : {"mean", "ovr", "ovo"}
-        "mean": no tasks, but so many `chains` of the model.
-    seed : int
-        Every task's seed is a function of it and of the task's number: not of `n_jobs`. The first of several
-        chains has the seed itself.
-    n_jobs : int
-        Processes, as joblib counts them.
-    observers : iterable of callables
-        Each is given the rows of a task's trace when its chain is done.
-    checkpoint : Checkpoints, optional
-        Every task has a place of its own in there: one that is done is not sampled again.
-    resume : bool
-        Go on from there.
-    options
-        Of `plugsamp.fit`.
+    Class weights by name become weights of documents; "balanced" is by task. Every seed is a function of
+    `seed` and of the model's number, not of `n_jobs`; the first of several chains has `seed` itself.
+    `checkpoint` has a place for each model: one that is done is not sampled again. Observers are given the
+    rows of a model's trace when its chain is done. The other arguments are those of `plugsamp.fit`.
 
     Returns
     -------
@@ -66,10 +50,6 @@ def fit_separately(
         With their names.
     Coding
         Of all classes.
-
-    Raises
-    ------
-    ValueError
     """
     names, jobs, coding = (_chains if combine == "mean" else _tasks)(corpus, model, combine, seed, chains)
     for number, job in enumerate(jobs):

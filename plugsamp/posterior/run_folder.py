@@ -82,6 +82,14 @@ def read(folder: Path, metrics=None) -> Run:
     )
 
 
+def refuse_runs(folder: Path) -> None:
+    """Refuse a folder that holds runs and is none (InputError)."""
+    runs = sorted(run.parent.name for run in folder.glob("*/model"))
+    if runs and not (folder / "metrics.json").exists() and not (folder / "model").exists():
+        told = f"this folder holds runs ({len(runs)}) and is none; one of them is {folder / runs[0]}"
+        raise InputError(told, file=folder)
+
+
 def _overrides(folder: Path) -> list[str]:
     """The options of the run; Hydra's file is that of the last call, which may have been refused."""
     found = read_object(folder / "status.json").get("overrides")

@@ -251,11 +251,7 @@ def _of_run(path: Path, corpus: bool) -> Posterior:
     """The posterior of a run folder."""
     from plugsamp.posterior import run_folder
 
-    runs = sorted(run.parent.name for run in path.glob("*/model"))
-    if runs and not (path / "metrics.json").exists() and not (path / "model").exists():
-        raise InputError(
-            f"this folder holds runs ({len(runs)}) and is none; one of them is {path / runs[0]}", file=path
-        )
+    run_folder.refuse_runs(path)
     run = run_folder.read(path)
     if not (path / "model").is_dir():
         raise InputError(
