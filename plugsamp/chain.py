@@ -75,8 +75,7 @@ class Chain(ChainView):
     --------
     >>> import numpy as np, plugsamp as ps
     >>> corpus = ps.Corpus.from_counts(np.array([[3, 0, 1], [0, 2, 2], [1, 1, 0]]), responses=["a", "b", "a"])
-    >>> chain = ps.Chain(corpus, ps.Model(n_topics=2, loss="hinge"), "dense", seed=0)
-    >>> chain.run(10)
+    >>> chain = ps.Chain(corpus, ps.Model(n_topics=2, loss="hinge"), "dense", seed=0).run(10)
     >>> chain.z.shape, chain.eta.shape
     ((10,), (1, 2))
     """

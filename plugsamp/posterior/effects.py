@@ -76,7 +76,7 @@ def pooled(estimates, variances, freedom: float) -> Pooled:
     >>> from plugsamp.posterior.effects import pooled
     >>> found = pooled([1.0, 2.0, 3.0], [1.0, 1.0, 1.0], 20)
     >>> round(float(found.estimate), 3), round(float(found.se), 3), round(float(found.freedom), 2)
-    (2.0, 1.528, 3.79)
+    (2.0, 1.528, 3.44)
     """
     estimates, variances = np.asarray(estimates, dtype=float), np.asarray(variances, dtype=float)
     m = len(estimates)
