@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from plugsamp.lookalikes import matched
 from plugsamp.losses.coding import is_missing
 from plugsamp.prediction.metrics import errors
 
@@ -79,6 +80,8 @@ def _classes(prediction, responses) -> ByOutput:
     known = ~is_missing(responses.astype(object))
     true, predicted = ([str(v) for v in values[known]] for values in (responses, prediction.labels))
     place = {str(label): i for i, label in enumerate(prediction.coding.classes)}
+    same = matched(true, place)
+    true = [same.get(label, label) for label in true]
     for label in sorted(set(true) - set(place)):  # the model has never seen it
         place[label] = len(place)
     t, p = ([place[label] for label in labels] for labels in (true, predicted))

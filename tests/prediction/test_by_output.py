@@ -59,3 +59,10 @@ def test_numbers_by_hand():
 def test_nothing_known():
     assert by_output(prediction("multiclass", "ab", ["a"]), np.array([None], dtype=object)) is None
     assert by_output(prediction("real", "u", [[1.0]]), np.array([np.nan])) is None
+
+
+def test_labels_that_read_the_same_are_one():
+    composed, apart = "caf\u00e9", "cafe\u0301"
+    made = prediction("multiclass", [composed, "tea"], [composed, "tea"])
+    found = by_output(made, np.array([apart, "tea"], dtype=object))
+    assert [row[0] for row in found.rows] == [composed, "tea"] and found.mistakes() == []
