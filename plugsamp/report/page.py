@@ -20,7 +20,7 @@ from plugsamp.posterior import names, run_folder
 from plugsamp.posterior.parts import alone, naming
 from plugsamp.posterior.rankings import DEFAULT, RANKINGS
 from plugsamp.posterior.record import record
-from plugsamp.report import chains, documents, outcome, texts, topics, verdict, weights
+from plugsamp.report import chains, documents, lookup, outcome, texts, topics, verdict, weights
 
 TEMPLATES = ("report.html", "topics.html", "outcome.html", "documents.html", "chains.html", "run.html")
 
@@ -77,6 +77,7 @@ def page(
     corpora = {name: corpus for name, corpus in corpora.items() if corpus is not None}
     predictor = parts[0] if posterior.owner == "chain" else posterior
     explained = documents.documents_of(parts, predictor, corpora, chosen, found, texts_by_id or {})
+    looked_up = lookup.lookup_of(parts, predictor, corpora, found, naming(posterior).keys)
     mixing, why = chains.convergence(posterior)
     metrics = _metrics(posterior, run, train, found, part)
     bars = _bars(posterior, None if new else train, test, found, part)
@@ -95,10 +96,11 @@ def page(
         "topics": told, "doubtful": told.doubtful(), "ranking": ranking, "outcome": scored,
         "first_words": {row.key: " ".join(row.words[:3]) for row in told.rows}, "classes": classes,
         "classes_note": classes_note, "weights": weights.weights_of(posterior, parts), "explained": explained,
+        "looked_up": looked_up,
         "asked": bool(chosen), "part": part, "new": new, "has_documents": train is not None,
         "chains": chains.chains_of(posterior, metrics.get("seconds")), "mixing": mixing, "mixing_note": why,
         "references": _references(posterior, metrics), "measures": _measures(metrics),
-        "data": _data(posterior, told),
+        "data": _data(posterior, told) | {"documents": looked_up},
     }  # fmt: skip
     return Page(_environment().get_template("report.html").render(context))
 
@@ -219,6 +221,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "ensure_ascii": False}
     environment.filters |= {
         "number": texts.number, "percent": texts.percent, "shown": texts.shown, "spoken": _spoken,
         "one_line": texts.one_line, "plain": texts.plain, "term": texts.term, "titled": chains.title_of,

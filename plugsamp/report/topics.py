@@ -37,8 +37,9 @@ REACHED = 5000
 COMPARED = 3000
 
 #: A topic is doubtful below this NPMI, this effective number of documents, this part of the mean share, and
-#: this Jensen-Shannon distance to another; or if one word has more than this part of it.
-NPMI, SPREAD, TINY, TWINS, ONE_WORD = 0.0, 3.0, 0.15, 0.2, 0.5
+#: this Jensen-Shannon distance to another; or if one word has more than this part of it; or if it is spread
+#: over this many times the documents of the median topic, of at least so many topics.
+NPMI, SPREAD, TINY, TWINS, ONE_WORD, WIDE, SEVERAL = 0.0, 3.0, 0.15, 0.2, 0.5, 3.0, 8
 
 
 @dataclass(frozen=True)
@@ -306,9 +307,16 @@ def _add_doubts(found: Topics, owners: list[Draws], posterior) -> None:
             row.doubts.insert(0, "its words rarely occur together")
         if "document_entropy" in stats and float(stats["document_entropy"][row.number]) < math.log(SPREAD):
             row.doubts.append("almost all of it is in one or two documents")
+        if _is_wide(stats.get("document_entropy", ()), row.number):
+            row.doubts.append("it is spread over far more documents than others, so its words may be general")
         own = _row(part, row.number)
         if own.max() > ONE_WORD and len(own) > WORDS:
             word = shown(posterior.vocabulary[int(own.argmax())], 30)
             row.doubts.append(f"{percent(own.max(), 0)} of it is the word {word}")
         if row.share is not None and row.share < TINY / part.n_topics:
             row.doubts.append("hardly used")
+
+
+def _is_wide(entropy, k: int) -> bool:
+    """Whether a topic is spread over documents evenly, as background is (AlSumait et al. 2009)."""
+    return len(entropy) >= SEVERAL and float(entropy[k]) > np.median(entropy) + math.log(WIDE)

@@ -279,5 +279,5 @@ def how_sure(posterior, found, rows) -> Line | None:
             true = percent(sum(row[2] * row[4] for row in high) / m, 0)
             reason += f" Where it is 90 % sure or more, {true} of {number(m)} are right."
     if not calibrated:
-        reason += " They are scores that were normalised, not those of one likelihood."
+        reason += " They are scores scaled to sum to 1, so their size is approximate."
     return Line(title, near, reason)

@@ -61,7 +61,7 @@ def test_it_opens(opened, page, width, scheme, scripts):
     assert menu["width"] <= width and menu["height"] < 80
     colour = shown.evaluate("getComputedStyle(document.body).backgroundColor")
     assert (int(colour[4:-1].split(",")[0]) < 60) == (scheme == "dark")
-    assert shown.locator(".tools:visible").count() == scripts
+    assert shown.locator(".tools[data-for=topics]:visible").count() == scripts
     for section in ("topics", "map", "classes", "documents", "chains", "run"):
         assert shown.locator(f"#{section} h2").is_visible(), section
     if width < 720:  # folded, and all of it within a few screens
@@ -151,6 +151,31 @@ def test_topics_open(opened, page):
     key = link.get_attribute("href")[1:]
     link.click()
     assert shown.locator(f"[id='{key}'] .detail").is_visible()
+
+
+def test_documents_are_looked_up(opened, page):
+    shown = opened(page, 400)
+    shown.click("nav a[href='#documents']")
+    told = shown.evaluate("JSON.parse(document.getElementById('data').textContent).documents")
+    assert len(told["rows"]) == told["total"] == 23  # all held-out documents, of which twelve have their text
+    explained = shown.eval_on_selector_all("details.document .id", "all => all.map(e => e.textContent)")
+    row = next(row for row in told["rows"] if row[0] not in explained)
+    field = shown.get_by_label("Find a document")
+    field.fill(row[0])
+    card = shown.locator("details.document:visible")
+    assert card.count() == 1 and card.get_attribute("open") is not None
+    assert card.locator(".id").inner_text() == row[0]
+    assert told["names"][row[1]] in card.locator("summary").inner_text()
+    f = [float(v.replace("−", "-")) for v in card.locator("tfoot .n").all_inner_texts()]
+    cells = card.locator("tbody .pos, tbody .neg").all_inner_texts()
+    parts = np.array([float(v.replace("−", "-")) for v in cells]).reshape(-1, len(f))
+    np.testing.assert_allclose(np.sum(parts, axis=0), f, atol=0.006)
+    assert shown.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    field.fill(explained[0])
+    assert shown.locator("details.document:visible").count() == 1
+    field.fill("")
+    assert shown.locator("details.document:visible").count() == len(explained)
+    assert shown.complaints == []
 
 
 def test_the_map_and_its_list_go_together(opened, page):

@@ -2,7 +2,7 @@
   "use strict";
   const data = JSON.parse(document.getElementById("data").textContent);
   const place = "plugsamp topic names " + data.model;
-  const LONGEST = 80, SHOWN = 25, WORDS = 10, BARS = 15, NARROW = 720;
+  const LONGEST = 80, SHOWN = 25, WORDS = 10, BARS = 15, NARROW = 720, MATCHES = 20;
 
   const $ = (selector, inside = document) => inside.querySelector(selector);
   const $$ = (selector, inside = document) => [...inside.querySelectorAll(selector)];
@@ -368,6 +368,64 @@
     }
     for (const item of $$(".listed li")) item.addEventListener("focusin", () => choose(item.dataset.t));
     choose($(".listed li").dataset.t);
+  }
+
+  // Documents that are looked up: those explained on the page, and short explanations of others.
+  const told = data.documents;
+  const thousandths = (n) => (n > 0 ? "+" : "") + (n / 1000).toFixed(3).replace("-", "−");
+  const cell = (tag, label, ...inside) => {
+    const one = make(tag, { className: "n" }, ...inside);
+    one.dataset.label = label;
+    return one;
+  };
+  const textOfRow = ([id, predicted, truth, right]) =>
+    `${id} predicted ${told.names[predicted]}, true ${told.names[truth]} ${["", "wrong", "right"][right + 1]}`;
+  const cardOf = ([id, predicted, truth, right, known, outputs, totals, ...terms], opened) => {
+    const names = outputs.map((o) => told.names[o]), n = names.length;
+    const sums = (values) => values.map((v, i) => cell("td", names[i], make("span", { className: v > 0 ? "pos" : "neg", textContent: thousandths(v) })));
+    const rows = terms.map(([of, share, ...rest]) => {
+      const head = make("th", { scope: "row" }, ...(of < 0 ? [make("bdi", { textContent: told.names[-1 - of] })] : linkTo(data.topics[of])));
+      const words = make("td", { className: "words" });
+      for (let i = n; i < rest.length; i += 2) {
+        words.append(make("span", { textContent: told.names[rest[i]] + (rest[i + 1] > 1 ? ` ×${rest[i + 1]}` : "") }), " ");
+      }
+      return make("tr", {}, head, cell("td", "Share or value", typeof share === "number" ? `${(share / 10).toFixed(1)} %` : share), ...sums(rest.slice(0, n)), words);
+    });
+    const heads = ["Topic or covariate", "Share or value", ...names, "Its words here"].map((textContent, i, all) =>
+      make("th", { scope: "col", className: i && i < all.length - 1 ? "n" : "", dir: "auto", textContent }));
+    const foot = make("tfoot", {}, make("tr", {}, make("th", { scope: "row", textContent: "Sum" }), make("td", {}), ...sums(totals), make("td", {})));
+    const table = make("table", { className: "terms cards" }, make("caption", { textContent: "Share × weight, by topic" }),
+      make("thead", {}, make("tr", {}, ...heads)), make("tbody", {}, ...rows), foot);
+    const region = make("div", { className: "scroll", tabIndex: 0, role: "region" }, table);
+    region.setAttribute("aria-label", `Terms of ${id}`);
+    const bold = (label) => make("b", { textContent: told.names[label], dir: "auto" });
+    const mark = (text, more = "") => make("span", { className: "mark" + more, textContent: text });
+    const answer = make("span", {}, "predicted ", bold(predicted));
+    if (right === 1) answer.append(" ", mark("✓ right")); else if (told.names[truth]) answer.append(", true ", bold(truth));
+    const summary = make("summary", {}, make("span", { className: "id", dir: "auto", textContent: id }), " ", answer);
+    if (right === 0) summary.append(" ", mark("✗ wrong", " wrong"));
+    return make("details", { className: "document short", open: opened }, summary, region,
+      make("p", { className: "fine", textContent: `${known.toLocaleString("en")} tokens known to the model.` }));
+  };
+  const lookup = $(".tools[data-for=documents]");
+  if (lookup && told) {
+    const cards = $$("details.document"), ids = new Set(cards.map((card) => $(".id", card).textContent));
+    const input = make("input", { type: "search", placeholder: "id, class, wrong" }), output = make("output", {}), found = make("div", {});
+    input.addEventListener("input", () => {
+      const text = input.value.trim().toLowerCase(), wanted = text.split(/\s+/).filter(Boolean);
+      const hit = (line) => wanted.every((word) => line.toLowerCase().includes(word));
+      for (const card of cards) card.hidden = !hit($("summary", card).textContent);
+      const rows = wanted.length ? told.rows.filter((row) => hit(textOfRow(row))) : [];
+      const near = ([id]) => (id.toLowerCase() === text ? 2 : id.toLowerCase().split(/[^\p{L}\p{N}]+/u).includes(wanted[0]) ? 1 : 0);
+      rows.sort((a, b) => near(b) - near(a));
+      const others = rows.filter(([id]) => !ids.has(id));
+      found.replaceChildren(...others.slice(0, MATCHES).map((row, i) => cardOf(row, i === 0)));
+      output.textContent = wanted.length ? `${rows.length} of ${told.rows.length}${others.length > MATCHES ? `, the first ${MATCHES} shown` : ""}` : "";
+      show();
+    });
+    lookup.append(make("label", {}, "Find a document", input), output);
+    lookup.after(found);
+    lookup.hidden = false;
   }
 
   // A phone begins with the topics; other sections are a touch away.
