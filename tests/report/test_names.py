@@ -51,7 +51,12 @@ def test_files_of_names_that_are_taken(tmp_path):
         assert names.read(tmp_path / name, names.Naming("m", ("0", "1"), {"m": ""})) == {"0": "the first"}
 
 
-def test_names_are_taken_wherever_the_topics_are_the_same(at, capsys):
+#: Files of names: as the page writes them, without a model, and as earlier versions or one chain wrote them.
+KINDS = ("page", "plain", "no model", "earlier", "earlier page", "one chain")
+
+
+@pytest.mark.parametrize("kinds", [KINDS[:2], pytest.param(KINDS[2:], marks=pytest.mark.slow)])
+def test_names_are_taken_wherever_the_topics_are_the_same(at, capsys, kinds):
     documents("d.jsonl")
     assert fit("chains=2", "loss=logistic") == 0
     assert main(["export", "run=run", "to=model", "eta=mean", "out=mean.zip"]) == 0
@@ -69,7 +74,9 @@ def test_names_are_taken_wherever_the_topics_are_the_same(at, capsys):
         "one chain": {"model": one.topics_digest, "names": {"1": "salt"}},
         "plain": {"names": {"1": "salt"}},
     }
-    for kind, written in files.items():
+    assert sorted(files) == sorted(KINDS)
+    for kind in kinds:
+        written = files[kind]
         (at / "names.json").write_text(json.dumps(written))
         for model in ("run", *(["mean.zip"] if "earlier" not in kind else [])):
             options = ["corpus=jsonl", "corpus.path=d.jsonl", "proportions=true", "names=names.json", "out=-"]
