@@ -13,7 +13,7 @@ from plugsamp.report.documents import wrongness
 from plugsamp.report.texts import number
 
 #: Documents, and characters of their explanations, that a page holds at most.
-DOCUMENTS, CHARACTERS = 2000, 300_000
+DOCUMENTS, CHARACTERS = 2000, 260_000
 
 #: Topics of a document and words of a topic: with up to MANY documents, and with more.
 FEW, MOST, MANY = (4, 3), (3, 2), 800
