@@ -13,8 +13,9 @@ from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from plugsamp import hydra_source, registry
-from plugsamp.commands.arguments import readable
+from plugsamp.commands.arguments import option, readable
 from plugsamp.commands.wording import corpus_of, spoken_error
+from plugsamp.errors import InputError
 
 #: Flags of Hydra's that are followed by a value.
 VALUED = (
@@ -97,7 +98,7 @@ def explain(error: BaseException, arguments: list[str], config_name: str) -> str
             )
         cause = f": {error.__cause__}" if isinstance(error.__cause__, OmegaConfBaseException) else ""
         return f"{error}{first_line(cause)}" if str(error) else str(error.__cause__)
-    return _no_folder(error, arguments) or message_of(error)
+    return _no_folder(error, arguments) or message_of(error) + _as_text(error, arguments)
 
 
 def _reference(argument: str) -> str | None:
@@ -112,6 +113,20 @@ def _reference(argument: str) -> str | None:
         f"{argument}: in a value ${{...}} stands for another option; give the file another name, such as "
         f"with {link}, and write {name if '=' in argument else 'corpus.path'}={plain}"
     )
+
+
+def _as_text(error: BaseException, arguments: list[str]) -> str:
+    """The line to type for a text that Hydra reads as another: null, and blanks at the ends of a path."""
+    for argument in arguments:
+        name, _, value = argument.partition("=")
+        last = name.rpartition(".")[2]
+        text = value.strip()
+        refused = isinstance(error, registry.RegistryError) and str(error).endswith("not None")
+        if refused and text.lower() == "null" and f"option {last!r} must be" in str(error):
+            return f"; write {option(name, text)} for the text {text}"
+        if isinstance(error, InputError) and error.file == text != value and Path(value).exists():
+            return f"; blanks at the ends are kept inside quotes: write {option(name, value)}"
+    return ""
 
 
 def _no_folder(error: BaseException, arguments: list[str]) -> str | None:
