@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import warnings
 
 import numpy as np
@@ -188,10 +189,26 @@ def _dense_entries(X):
         ) from None
     _refuse_text(dense)
     shape = check_shape(dense.shape)
+    if dense.dtype.kind == "O":
+        dense = _numbers(dense)
     if dense.dtype.kind not in "biuf":
         raise InputError(f"counts must be whole numbers, found values of type {dense.dtype}")
     rows, columns = np.nonzero(dense)  # NaN is not zero, so it is seen
     return rows, columns, dense[rows, columns], shape
+
+
+def _numbers(dense):
+    """Objects, such as of data frames with nullable types, as an array of numbers where all are numbers."""
+    cells = dense.ravel().tolist()
+    if not all(isinstance(cell, numbers.Real) for cell in cells):
+        absent = (at for at, cell in enumerate(cells) if cell is None or type(cell).__name__ == "NAType")
+        if (at := next(absent, None)) is not None and dense.ndim == 2:
+            row, column = divmod(at, dense.shape[1])
+            raise InputError(
+                f"the count at row {row}, column {column} is missing; fillna(0) of a data frame makes it 0"
+            )
+        return dense
+    return np.array(cells).reshape(dense.shape)
 
 
 def _refuse_text(dense) -> None:

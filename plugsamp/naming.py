@@ -144,18 +144,25 @@ def frame_columns(values) -> list | None:
 def names_of_columns(values, given, argument: str):
     """Names for the columns of `values`: those given, or those of a data frame; None where there are none.
 
-    Columns of a frame that are numbered, not named, have no names.
+    Columns of a frame that are numbered from 0 in order, not named, have no names.
 
     Raises
     ------
     InputError
-        Some columns have names and some have not, or the names given are the frame's in another order.
+        Some columns have names and some have not, the names are not text (numbers out of order, tuples,
+        dates), or the names given are the frame's in another order.
     """
     columns = frame_columns(values)
     if columns is None:
         return given
     named = [isinstance(name, str) for name in columns]
     if not any(named):
+        if given is None and len(columns) > 1 and columns != list(range(len(columns))):
+            raise InputError(
+                f"the columns of the data frame are called {columns[0]!r}, {columns[1]!r}, ..., which are "
+                f"not text; frame.set_axis(list(map(str, frame.columns)), axis=1) makes text of them, and "
+                "frame.to_numpy() has no names"
+            )
         return given
     if given is not None:
         given = in_order(given, argument)

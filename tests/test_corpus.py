@@ -95,7 +95,7 @@ def test_duplicates_are_summed_in_64_bits():
         (broken(data=(2, 2**31, 1, 3)), "2147483648 at row 0, column 2 is over the limit 2147483647"),
         (broken(data=np.array([2, 2**63, 1, 3], dtype=np.uint64)), "row 0, column 2 is over the limit"),
         (sp.csr_array([[1j, 1]]), "type complex128"),
-        (np.array([[1, None]], dtype=object), "type object"),
+        (np.array([[1, None]], dtype=object), "row 0, column 1 is missing"),
         (np.array([1, 2]), "2 dimensions .*, 1 found"),
         ("corpus.svm", "not str"),
         (["a text", "another"], "found text; .* CountVectorizer"),

@@ -146,3 +146,35 @@ def test_counts_without_names_of_another_width_are_refused():
 def test_names_stay_in_their_order():
     assert in_order(("b", "a"), "ids") == ("b", "a")
     assert in_order({}, "ids") == ()
+
+
+@pytest.mark.parametrize("columns", [[2, 0, 1], [("a", 1), ("a", 2), ("b", 1)], [1, 2, 3]])
+@pytest.mark.parametrize("what", ["counts", "responses", "covariates"])
+def test_columns_that_are_called_by_no_text(columns, what):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X).set_axis(pandas.Index(columns), axis=1)
+
+    def corpus(values):
+        return (
+            ps.Corpus.from_counts(values) if what == "counts" else ps.Corpus.from_counts(X, **{what: values})
+        )
+
+    with pytest.raises(InputError, match="which are not text"):
+        corpus(frame)
+    corpus(frame.to_numpy())
+    named = corpus(frame.set_axis(list(map(str, frame.columns)), axis=1))
+    names = {"counts": "vocabulary", "responses": "response_names", "covariates": "covariate_names"}[what]
+    assert getattr(named, names) == tuple(map(str, columns))
+    corpus(pandas.DataFrame(X))
+    corpus(frame.iloc[:, [0]]) if what == "responses" else None
+
+
+@pytest.mark.parametrize("dtype", ["Int64", "Float64", "object"])
+def test_counts_of_nullable_types(dtype):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X, columns=list("abc")).astype(dtype)
+    assert ps.Corpus.from_counts(frame).digest() == ps.Corpus.from_counts(X, vocabulary=list("abc")).digest()
+    frame.loc[1, "b"] = pandas.NA
+    with pytest.raises(InputError, match=r"row 1, column 1 is missing; fillna\(0\)"):
+        ps.Corpus.from_counts(frame)
+    assert ps.Corpus.from_counts(frame.fillna(0)).n_tokens == X.sum() - 1
