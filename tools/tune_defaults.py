@@ -205,7 +205,7 @@ def fit_and_score(corpora: dict, setting: dict, seed: int) -> tuple[dict, dict]:
         corpora["fit"], model_of(setting), seed=seed,
         covariates=ps.Covariates(words=words) if words else None, **sweeps,
     )  # fmt: skip
-    predictor = replace(posterior.predictor, restarts=4)
+    predictor = replace(posterior.parts[0], restarts=4)
     found, arrays = {"seconds": round(time.process_time() - start, 2)}, {}
     for part in ("choose", "test"):
         result = evaluate(predictor, corpora[part])
