@@ -16,12 +16,12 @@ from plugsamp.model import BETA
 
 @pytest.mark.parametrize(
     "loss, variance",
-    [("hinge", 0.1), ("logistic", 1.0), ("probit", 1.0), ("multinomial", 1.0), ("gaussian", 1.0)],
+    [("hinge", 0.01), ("logistic", 1.0), ("probit", 1.0), ("multinomial", 1.0), ("gaussian", 1.0)],
 )
 def test_the_loss_says_how_large_weights_are(loss, variance):
     model = ps.Model(3, loss=loss)
     assert model.weights.variance == variance
-    assert model.weights.covariate_variance == (0.2 if loss == "hinge" else None)
+    assert model.weights.covariate_variance == (0.02 if loss == "hinge" else None)
     given = ps.Model(3, loss=loss, weights=ps.priors.Normal(covariate_variance=2.0))
     assert (given.weights.variance, given.weights.covariate_variance) == (variance, 2.0)
     given = ps.Model(3, loss=loss, weights=ps.priors.Normal(0.5)).weights
@@ -87,13 +87,13 @@ def test_a_sweep_with_former_defaults_goes_on_with_them(options, tmp_path, capsy
     (folder / "1" / "status.json").write_text(json.dumps(status | {"status": "interrupted"}))
     assert main(["fit", "-m", *again]) == 0
     assert measured(folder / "0") == before
-    assert OmegaConf.load(folder / "1" / "config.yaml").loss.cost == 102.4
+    assert OmegaConf.load(folder / "1" / "config.yaml").weights.variance == 1.0
     shown = " ".join(capsys.readouterr()) + caplog.text
-    assert re.search("defaults have changed.*loss.cost=102.4", shown)
+    assert re.search("defaults have changed.*weights.variance=1.0", shown)
 
 
 def test_options_that_were_given_are_no_former_defaults(options, tmp_path, capsys):
     again = [*options, "sweeps=2", "seed=0", f"hydra.sweep.dir={tmp_path / 'sweep'}"]
-    assert main(["fit", "-m", *again, "loss.cost=102.4"]) == 0
+    assert main(["fit", "-m", *again, "weights.variance=1.0"]) == 0
     assert main(["fit", "-m", *again]) == 2
-    assert "loss.cost is 102.4, here 10" in " ".join(capsys.readouterr())
+    assert "weights.variance is 1.0, here null" in " ".join(capsys.readouterr())

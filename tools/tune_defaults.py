@@ -120,7 +120,14 @@ def _responses(parts: dict[str, list], field: str) -> dict[str, tuple[list, list
 def plans() -> dict[str, list[dict]]:
     """Settings by the name of their plan, the most important first."""
     old = {"loss": "hinge", "cost": 102.4, "variance": 1.0, "beta": 0.01}
-    new = {"loss": "hinge", "cost": 10.0, "variance": 0.1, "beta": 0.05}
+    new = {"loss": "hinge", "cost": 102.4, "variance": 0.01, "beta": 0.05}
+    finalists = [
+        new | {"cost": cost, "variance": variance, "beta": beta}
+        for cost, variance, beta in [
+            (102.4, 0.01, 0.05), (30.0, 0.03, 0.05), (10.0, 0.1, 0.05), (30.0, 0.01, 0.1), (10.0, 0.1, 0.1),
+            (10.0, 1.0, 0.1), (30.0, 0.01, 0.05),
+        ]
+    ]  # fmt: skip
     grid = [
         new | {"cost": cost, "variance": variance}
         for variance in (0.1, 1.0, 0.01)
@@ -141,12 +148,14 @@ def plans() -> dict[str, list[dict]]:
     words = [
         new | {"words": "tfidf", "cost": cost, "variance": variance, "covariate_variance": covariate}
         for cost, variance, covariate in [
+            (102.4, 0.01, 0.02), (102.4, 0.01, 0.05),
             (10.0, 0.1, 0.2), (10.0, 0.1, 0.1), (10.0, 0.1, 0.5), (5.0, 0.1, 0.2), (5.0, 0.1, 0.5),
             (10.0, 0.01, 0.2), (3.0, 0.1, 0.5), (20.0, 0.1, 0.1), (10.0, 1.0, 0.2),
         ]
     ]  # fmt: skip
     readme = [old | {"words": "tfidf", "variance": 0.01, "covariate_variance": 1.0}]
     return {
+        "finalists": [old, *finalists],
         "topics": [old, *grid, *betas],
         "losses": [*first, *logistic, *probit],
         "words": [words[0], *baseline, *readme, *words[1:]],

@@ -22,7 +22,7 @@ class Hinge(Loss):
     ----------
     cost : float
         lambda, the regularisation of the loss against the prior; larger fits the labels harder. The default
-        goes with a margin of 1 and weights of variance 0.1 (guide: losses).
+        goes with a margin of 1 and weights of variance 0.01 (guide: losses).
     margin : float
         The margin asked for.
 
@@ -34,10 +34,10 @@ class Hinge(Loss):
     references = ("zhu2014", "polson2011")
 
     weighted = True
-    weight_variance = 0.1
-    covariate_variance = 0.2
+    weight_variance = 0.01
+    covariate_variance = 0.02
 
-    def __init__(self, cost: float = 10.0, margin: float = 1.0):
+    def __init__(self, cost: float = 102.4, margin: float = 1.0):
         if not (is_number(cost) and 0 < cost <= LARGEST):
             raise ValueError(f"hinge: cost must be a number above 0 (to {LARGEST:g}), not {cost!r}")
         if not (is_number(margin) and 0 <= margin <= LARGEST):

@@ -22,7 +22,7 @@ class Normal(WeightPrior):
     intercept_variance : float
         Of the weight of the intercept.
     covariate_variance : float, optional
-        Of the weights of covariates; by default `variance`, and where that is left to the hinge as well, 0.2.
+        Of the weights of covariates; by default `variance`, and 0.02 where that is left to the hinge too.
     """
 
     def __init__(

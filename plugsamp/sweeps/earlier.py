@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 IMMATERIAL = ("metric", "overwrite", "n_jobs", "checkpoint", "data_dir")
 
 #: Options whose defaults have changed, and what they were.
-FORMER = {"loss.cost": 102.4, "weights.variance": 1.0, "beta": 0.01, "decide": "zero"}
+FORMER = {"weights.variance": 1.0, "beta": 0.01, "decide": "zero"}
 
 #: Differences that are named; the others are counted.
 NAMED = 3

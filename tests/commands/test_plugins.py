@@ -11,7 +11,7 @@ def test_plugins_lists_origin_and_options(capsys):
     assert main(["plugins", "losses", "priors"]) == 0
     out = capsys.readouterr().out
     assert re.search(r"hinge +plugsamp \S+, plugsamp\.losses\.hinge:Hinge", out)
-    assert "cost=10.0, margin=1.0" in out and "variance=null" in out
+    assert "cost=102.4, margin=1.0" in out and "variance=null" in out
     assert main(["plugins", "loss"]) == 2
     assert "did you mean 'losses'?" in capsys.readouterr().err
 
@@ -22,7 +22,7 @@ def test_the_page_of_one_plugin(capsys):
     loss, reader = out.split("\ncorpus reader csv\n")
     assert re.search(r"package +plugsamp \S+\n", loss)
     assert "entry point  hinge = plugsamp.losses.hinge:Hinge (plugsamp.losses)" in loss
-    assert re.search(r"cost +a number, default 10\.0\n +lambda, the regularisation", loss)
+    assert re.search(r"cost +a number, default 102\.4\n +lambda, the regularisation", loss)
     assert "psi(y|f) =" in loss and "pseudo-posterior" in loss and "Parameters" not in loss
     assert re.search(r"Options\n +path +a string, needed\n", reader)
     assert re.search(r"only +a list \(a string each\) or null, default null", reader)

@@ -78,7 +78,7 @@ def test_the_manifest_says_what_the_model_needs(tmp_path):
     content = json.loads((folder / "manifest.json").read_text())["content"]
     assert content["loss"]["options"] == {"cost": 2.5, "margin": 1.0}
     assert (content["loss"]["name"], content["loss"]["package"]) == ("hinge", "plugsamp")
-    assert content["weights"]["options"]["variance"] == 0.1
+    assert content["weights"]["options"]["variance"] == 0.01
     arrays, _ = storage.read_folder(tmp_path / "m", "model")
     assert arrays["beta"].tolist() == [0.1] * len(WORDS)
 
