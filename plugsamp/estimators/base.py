@@ -32,6 +32,7 @@ from plugsamp.files.storage import StorageError
 from plugsamp.fitting.fit import fit
 from plugsamp.kernels.auto import Auto
 from plugsamp.model import Model
+from plugsamp.naming import names_of_columns
 from plugsamp.prediction.combine import SCHEMES
 from plugsamp.system import cores
 
@@ -52,6 +53,7 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
                 f"{name} takes counts of words, and X holds text; "
                 "make_pipeline(CountVectorizer(), ...) counts the words of texts"
             )
+        names_of_columns(X, None, "X")  # refuses what is no name, by which columns cannot be told apart
         X = validate_data(self, X, accept_sparse="csr", dtype="numeric", reset=reset)
         if sp.issparse(X):
             X = sp.csr_array(X)

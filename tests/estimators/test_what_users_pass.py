@@ -116,3 +116,13 @@ def test_numbers_are_no_texts():
 def test_times_are_no_real_responses(times):
     with pytest.raises(ValueError, match=r"are real numbers, and y holds .*; make numbers of dates"):
         SupervisedTopicRegressor(**FAST).fit(X, times)
+
+
+def test_columns_called_by_numbers_out_of_order_are_refused():
+    frame = pd.DataFrame(X)
+    model = TopicModel(**FAST).fit(frame)
+    other = frame.iloc[:, ::-1]
+    for estimator in (model.transform, TopicModel(**FAST).fit):
+        with pytest.raises(ValueError, match=r"called 11, 10, \.\.\., which are not text"):
+            estimator(other)
+    assert TopicModel(**FAST).fit(other.set_axis(list(map(str, other.columns)), axis=1)).n_features_in_ == 12
