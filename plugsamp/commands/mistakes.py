@@ -23,6 +23,9 @@ VALUED = (
     "--experimental-rerun", "--info", "-i",
 )  # fmt: skip
 
+#: Commands that read a run folder, or the model in it.
+READ_A_RUN = ("resume", "report", "export", "predict", "evaluate")
+
 #: What may be meant by an option that a command does not have, as another one has it.
 SAME = {
     "run": ("model", "folder"), "model": ("run",), "folder": ("run", "model"), "out": ("hydra.run.dir",),
@@ -69,6 +72,8 @@ def explain(error: BaseException, arguments: list[str], config_name: str) -> str
             )
         if (other := _reference(error.override)) is not None:
             return other
+        if (saved := _saved(error.override, config_name)) is not None:
+            return f"cannot read the argument {error.override!r}; a {saved}"
         if (path := corpus_of(error.override)) is not None:
             return f"cannot read the argument {error.override!r}; a corpus is given as {path}"
         return (
@@ -113,6 +118,17 @@ def _reference(argument: str) -> str | None:
         f"{argument}: in a value ${{...}} stands for another option; give the file another name, such as "
         f"with {link}, and write {name if '=' in argument else 'corpus.path'}={plain}"
     )
+
+
+def _saved(given: str, command: str) -> str | None:
+    """How a run folder or a saved model is given to a command that reads one; None where it is none."""
+    name = {"predict": "model", "evaluate": "model"}.get(command, "run")
+    path = Path(given.strip("'\""))
+    if command not in READ_A_RUN or not any(
+        (path / one).is_file() for one in ("status.json", "manifest.json")
+    ):
+        return None
+    return f"{'run folder' if name == 'run' else 'model'} is given as {option(name, str(path))}"
 
 
 def _as_text(error: BaseException, arguments: list[str]) -> str:

@@ -329,3 +329,14 @@ def test_options_that_are_the_run_s_own_can_be_typed(file, capsys):
     said = next(line for line in (printed.out + printed.err).splitlines() if "the run's own" in line)
     typed_again = [one for one in shlex.split(said.partition(": ")[2]) if one.startswith("corpus.")]
     assert set(typed_again) == {'corpus.label="straße"', 'corpus.missing_as=["NaN"]'}
+
+
+def test_a_run_folder_is_given_as_advised(file, capsys):
+    file("a.csv", PLAIN)
+    assert fit(["corpus.path=a.csv"]) == 0
+    for command, line in (("report", "run=run"), ("evaluate", "model=run"), ("predict", "model=run")):
+        capsys.readouterr()
+        assert main([command, "run"]) == 2
+        assert capsys.readouterr().err.strip().endswith(f"is given as {line}")
+        corpus = [] if command == "report" else ["corpus=csv", "corpus.path=a.csv"]
+        assert main([command, line, *corpus]) == 0
