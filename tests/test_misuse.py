@@ -190,6 +190,13 @@ def test_labels_of_two_types_are_not_made_one(labels):
         code_classes(values)
 
 
+def test_labels_that_a_model_cannot_keep_are_refused_before_sampling():
+    pd = pytest.importorskip("pandas")
+    with pytest.raises(ValueError, match=r"of type Interval; .* makes texts of them"):
+        code_classes(pd.cut(np.arange(4), 2))
+    assert len(code_classes(pd.cut(np.arange(4), 2).astype(str)).classes) == 2
+
+
 def test_real_numbers_taken_as_classes_are_told():
     with pytest.warns(ps.errors.InputWarning, match=r"3 different real numbers, such as 0\.5, .* a class"):
         assert code_classes(np.array([0.5, 1.5, NAN, 2.0])).classes.tolist() == [0.5, 1.5, 2.0]

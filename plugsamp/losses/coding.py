@@ -11,6 +11,8 @@ from plugsamp.brief import Brief
 from plugsamp.checks import LARGEST, date_hint, is_number, shortened
 from plugsamp.documents.columns import is_missing
 from plugsamp.errors import InputWarning
+from plugsamp.files.storage import StorageError
+from plugsamp.files.stored_labels import encode_labels
 from plugsamp.lookalikes import warn_of
 from plugsamp.units import mean_and_deviation
 
@@ -217,6 +219,10 @@ def code_classes(responses, names=None, *, one_each: bool = False) -> Coding:
     except TypeError:
         kinds = sorted({type(v).__name__ for v in observed})
         raise ValueError(f"labels must be of one type, found {' and '.join(kinds)}") from None
+    try:
+        encode_labels(classes)
+    except StorageError as error:  # before the sampling, not when the model is saved
+        raise ValueError(f"{error}; [str(label) for label in labels] makes texts of them") from None
     if len(classes) < 2:
         found = f"only one class, {classes[0]!r}" if classes else "no labels"
         raise ValueError(f"a classifier needs documents of two classes or more, the corpus has {found}")
