@@ -92,7 +92,14 @@ def stray_bytes(raw: bytes) -> int:
 
 
 def eight_bit(raw: bytes) -> str:
-    """The Western encoding that the bytes speak for: cp1252 where latin-1 would have control characters."""
+    """The encodings that the bytes speak for, for a message.
+
+    Western letters beyond ASCII stand alone or in pairs: cp1252 where latin-1 would have control characters.
+    Longer runs of bytes beyond ASCII are other scripts, which the bytes alone do not tell apart.
+    """
+    beyond = sum(map(len, re.findall(rb"[\x80-\xff]+", raw)))
+    if sum(map(len, re.findall(rb"[\x80-\xff]{3,}", raw))) > beyond // 2:
+        return "cp1251 (Cyrillic), shift_jis (Japanese), gb18030 (Chinese) or euc_kr (Korean)"
     if _CONTROLS.search(raw):
         try:
             raw.decode("cp1252")

@@ -265,6 +265,14 @@ def test_gzip_data_is_read_under_the_name_that_is_advised(table):
     assert table(gzip.compress(joined().encode()), "other.gz").n_documents == len(ROWS)
 
 
+@pytest.mark.parametrize("encoding", ["cp1251", "koi8-r", "euc_kr", "gb18030"])
+def test_other_scripts_are_not_taken_for_western_ones(table, encoding):
+    words = {"euc_kr": "고양이와 집", "gb18030": "我们喜欢猫"}.get(encoding, "привет мир снова")
+    raw = f"text,label\n{words},a\nb c,b\n".encode(encoding)
+    with pytest.raises(InputError, match=r"such as encoding=cp1251 \(Cyrillic\), shift_jis"):
+        table(raw)
+
+
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "cp1252"])
 def test_the_encoding_that_is_advised_reads_the_file(table, encoding):
     text = "text,label\nl\u2019\u0153uvre du c\u0153ur,a\nle \u0160ibenik,b\n"
