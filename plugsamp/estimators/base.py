@@ -305,6 +305,9 @@ def _holds_text(X) -> bool:
     """Whether X holds texts, and no numbers written as text, in a list, a series, an array or a frame."""
     if isinstance(X, str | bytes):
         return True
+    if hasattr(X, "to_pylist"):  # of pyarrow: an array, or a table with a mapping for each row
+        head = X.slice(0, 20).to_pylist()
+        return any(_is_text(v) for row in head for v in (row.values() if isinstance(row, dict) else [row]))
     if isinstance(X, list | tuple):
         first = X[0] if X else None
         first = first[0] if isinstance(first, list | tuple) and first else first

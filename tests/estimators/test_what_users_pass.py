@@ -96,6 +96,13 @@ def test_texts_get_the_advice_that_a_list_gets(texts):
             model.fit(texts, y)
 
 
+def test_texts_of_pyarrow_get_it_too():
+    pa = pytest.importorskip("pyarrow")
+    for texts in (pa.array(TEXTS), pa.chunked_array([TEXTS]), pa.table({"text": TEXTS})):
+        with pytest.raises(ValueError, match=r"X holds text; make_pipeline\(CountVectorizer\(\)"):
+            TopicModel(**FAST).fit(texts)
+
+
 def test_numbers_are_no_texts():
     for counts in (X.tolist(), pd.DataFrame(X), X.astype(object), pd.DataFrame(X.astype(object))):
         assert TopicModel(**FAST).fit(counts).n_features_in_ == 12
