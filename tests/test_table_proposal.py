@@ -90,7 +90,8 @@ def test_the_view_holds_what_stays_fixed_and_nothing_else(monkeypatch):
                 np.add.at(counts, (chain.z[others], texts.words[others]), 1)
                 np.testing.assert_array_equal(view.topic_word, counts)
                 np.testing.assert_array_equal(view.topic_totals, counts.sum(axis=1))
-                mean = (counts + 0.01) / (counts.sum(axis=1, keepdims=True) + 0.25)
+                beta = float(chain.model.beta)
+                mean = (counts + beta) / (counts.sum(axis=1, keepdims=True) + 25 * beta)
                 np.testing.assert_allclose(view.phi, mean, rtol=1e-6)
             else:
                 assert view.topic_word is None and view.topic_totals is None
