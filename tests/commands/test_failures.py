@@ -53,7 +53,7 @@ WORKERS = ["backend=processes", "backend.workers=2"]
     ("what", "code", "said"),
     [
         ("fail", 1, "no such thing"),
-        ("grow", 2, "Unable to allocate 512. MiB"),
+        pytest.param("grow", 2, "Unable to allocate 512. MiB", marks=pytest.mark.slow),
         ("die", 2, "plugsamp fit: worker "),
     ],
 )

@@ -161,6 +161,7 @@ def test_jobs_at_once_by_joblib(at, write_documents, fast, read_csv):
     assert left == ["plugsamp fit: 1 of 3 runs have no outcome"]  # whole lines, and no others
 
 
+@pytest.mark.slow
 def test_a_job_that_is_killed_takes_no_other_along(at, site, install, write_documents, fast, read_csv):
     needs("hydra_joblib_launcher")
     install(site, "deadly", "deadly_loss", DEADLY, {"losses": {"deadly": "Deadly"}})

@@ -117,6 +117,7 @@ def test_an_approximation_is_announced(documents):
         SupervisedTopicClassifier(sweeps=2, kernel=ps.kernels.Dense("partial"), n_jobs=2, **FAST).fit(X, y)
 
 
+@pytest.mark.slow
 def test_jobs_inside_jobs_are_one_process_each(documents):
     X, y = documents
     model = SupervisedTopicClassifier(sweeps=4, n_jobs=2, **FAST)

@@ -160,6 +160,7 @@ class Drifting(Hinge):
         return kappa * (1.0 + 0.6 * (f.shape in ((4, 1), (3, 3)))), omega
 
 
+@pytest.mark.slow
 def test_chains_see_more_than_the_parts(chance):
     chance.sound(lambda seed: check_loss(Drifting(1.1), chains=False, seed=seed))
     for seed in chance.shifts():

@@ -39,7 +39,7 @@ def test_a_word_that_two_topics_may_have_is_not_sure():
     assert found.probabilities[0, 1] == pytest.approx(0.7, abs=0.02)
 
 
-@pytest.mark.parametrize("length", [1, 2, 3, 5, 10])
+@pytest.mark.parametrize("length", [1, 2, 3, 5, pytest.param(10, marks=pytest.mark.slow)])
 def test_probabilities_of_short_documents_are_those_of_enumeration(length):
     rng = np.random.default_rng(length)
     phi, alpha = rng.dirichlet(np.full(6, 0.4), 3), [0.3, 0.5, 0.2]

@@ -275,7 +275,7 @@ def test_a_keeper_copies_the_parameters():
     np.testing.assert_array_equal(keeper.draws().parameters["variance"], drawn)
 
 
-@pytest.mark.parametrize("length", [8, 30])
+@pytest.mark.parametrize("length", [8, pytest.param(30, marks=pytest.mark.slow)])
 def test_intervals_cover_what_they_say(length):
     """Of new documents as those fitted, 90 % of the responses lie inside.
 

@@ -22,12 +22,12 @@ from tools.reproduce.claims import Claim  # noqa: E402
 sys.path[:] = [p for p in sys.path if p != str(ROOT)]  # the tool may have put it there too
 
 
-#: Studies of speed, which take seconds in their smallest form too.
-SLOW = {"workers_speed", "lightmed_regression", "dolda_topics"}
+#: Studies that run by default: one of each kind.
+SHORT = {"lightmed_proposals", "lightmed_ovr", "logistic_alpha", "dolda_films"}
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in STUDIES]
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name not in SHORT)) for name in STUDIES]
 )
 def test_a_study_runs(name, tmp_path):
     assert main([name, "--smoke", "--out", str(tmp_path)]) == 0
