@@ -213,8 +213,8 @@ def word_parts(member: Draws, documents, prediction, d: int) -> tuple[np.ndarray
         Of this part alone, or of a model without parts.
     d : int
     """
-    counts = documents.counts()[[d]]
-    words, n = counts.indices, counts.data
+    first, last = documents.offsets[d : d + 2]
+    words, n = np.unique(documents.words[first:last], return_counts=True)
     phi = member.phi[:, words].astype(float)
     theta = prediction.zbar[d] * prediction.n_known[d] + member.alpha
     joint = theta[:, None] * phi
