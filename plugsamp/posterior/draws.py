@@ -269,6 +269,9 @@ class Draws:
         _hash_names(h, self.vocabulary)
         return h.hexdigest()
 
+    def kept_prediction(self, corpus) -> None:
+        """Nothing: a part keeps no predictions, as `Posterior.kept_prediction` does."""
+
     def predict(self, corpus) -> Prediction:
         """Topics, linear predictors and labels of documents.
 

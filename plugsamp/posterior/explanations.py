@@ -71,12 +71,22 @@ def explain(members: list[Draws], model, corpus, rows: Sequence[int]) -> list[Ex
     """The explanations of some documents of a corpus in the model's vocabulary."""
     if not len(rows):
         return []
-    documents = corpus.take(list(rows))
-    prediction = model.predict(documents)
+    documents, prediction, places = predicted(members, model, corpus, rows)
     by_member: dict[int, object] = {}
-    return [
-        _one(members, model, documents, prediction, d, by_member) for d in range(documents.n_documents)
-    ]
+    return [_one(members, model, documents, prediction, d, by_member) for d in places]
+
+
+def predicted(members: list[Draws], model, corpus, rows: Sequence[int]) -> tuple:
+    """Return documents, their prediction, and the places of `rows` in both.
+
+    The prediction of the whole corpus where the model has kept it; of separate models, whose members predict
+    the documents too, that of these rows alone.
+    """
+    known = model.kept_prediction(corpus) if members[0].number is None else None
+    if known is not None:
+        return corpus, known, list(rows)
+    documents = corpus.take(list(rows))
+    return documents, model.predict(documents), list(range(len(rows)))
 
 
 def _one(members, model, documents, prediction, d: int, by_member: dict) -> Explanation:

@@ -183,6 +183,11 @@ class Posterior(Parts):
                 self._predicted[id(corpus)] = found
         return self._named(found[1])
 
+    def kept_prediction(self, corpus: Corpus) -> Prediction | None:
+        """Return the prediction of a corpus that `predict` has kept, or None."""
+        found = self._predicted.get(id(corpus))
+        return self._named(found[1]) if found is not None and found[0] is corpus else None
+
     def _named(self, prediction: Prediction) -> Prediction:
         keys = (part.key(k) for part in self.parts for k in range(part.n_topics))
         names = tuple(self._names.get(key, "") for key in keys) if self._names else ()

@@ -79,11 +79,13 @@ def documents_of(parts, predictor, corpora: Mapping, chosen: Sequence[str], foun
     if callable(texts):
         texts = texts([corpora[part].ids[d] for part, rows in wanted.items() for d in rows])
     for part, rows in wanted.items():
-        corpus = corpora[part].take(rows)
-        own = _texts(corpora[part], rows) | {key: value for key, value in texts.items() if key in corpus.ids}
-        prediction = predictor.predict(corpus) if rows else None
+        if not rows:
+            continue
+        corpus, prediction, places = explanations.predicted(parts, predictor, corpora[part], rows)
+        ids = {corpus.ids[d] for d in places}
+        own = _texts(corpora[part], rows) | {key: value for key, value in texts.items() if key in ids}
         explained = explanations.explain(parts, predictor, corpora[part], rows)
-        for d, why in enumerate(explained):
+        for d, why in zip(places, explained, strict=True):
             label = why if part == "test" else replace(why, id=f"{why.id} ({part})")
             result.append(_shown(label, parts, corpus, prediction, d, own.get(corpus.ids[d])))
     return result
