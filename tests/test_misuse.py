@@ -203,6 +203,18 @@ def test_real_numbers_taken_as_classes_are_told():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert code_classes(np.array([1.0, 2.0, NAN, 2.0])).classes.tolist() == [1.0, 2.0]
+        assert len(code_classes(["1.0", "2.0"]).classes) == 2
+        assert len(code_classes(["1.0", "2.0", "good"]).classes) == 3
+
+
+def test_ratings_taken_as_classes_are_told(caplog):
+    with pytest.warns(ps.errors.InputWarning, match=r"3 .* such as '3.0', .*; loss=gaussian takes them"):
+        code_classes(["4.0", "5.0", "3.0", None])
+    with caplog.at_level("INFO"):
+        code_classes(np.array([4, 5, 3]))
+        code_classes(["4", "5", "3"])
+    [record] = caplog.records
+    assert record.getMessage().startswith("the responses are 3 different numbers, such as '3'")
 
 
 def test_indicators_that_are_text():

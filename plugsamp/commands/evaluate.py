@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 SHOWN, MISTAKES = 20, 5
 
 #: Tables that are written beside the measures.
-BESIDE = ("scores", "confusion")
+BESIDE = ("scores", "confusion", "coverage")
 
 
 @dataclass
@@ -57,7 +57,7 @@ def task(config: DictConfig) -> float | None:
         predictor = saved.load(settings.model, passes, settings.seed)
         parts = saved.documents(config, predictor, settings.part, True, HydraConfig.get().overrides.task)
         supervised = predictor.coding.task != "none"
-        measures, main, tables = {}, None, {}
+        measures, main, tables, covered = {}, None, {}, {}
         for name, corpus in parts.items():
             if supervised and corpus.responses is None:
                 raise ValueError(
@@ -71,12 +71,16 @@ def task(config: DictConfig) -> float | None:
                 print(f"{name:6} {one_line(measure.replace('_', ' ')):24} {shown}")
             if supervised:
                 tables[name] = by_output(found.prediction, corpus.responses)
+                if "coverage_90" in found.measures:
+                    covered[name] = found.coverage()
         tables = {name: table for name, table in tables.items() if table is not None}
         for name, table in tables.items():
             print("\n".join(["", *_shown(name, table, bool(files))]))
+        for name, table in covered.items():
+            print(f"\n{name} documents, {table}")
         if files:
             write_json(files["json"], measures)
-            found = _tables(tables)
+            found = _tables(tables) | _coverage(covered)
             for kind in BESIDE:
                 if kind not in found:  # what is there is of the measures that were replaced
                     files[kind].unlink(missing_ok=True)
@@ -126,6 +130,14 @@ def _tables(tables: dict[str, ByOutput]) -> dict[str, tuple[list, list]]:
     return found
 
 
+def _coverage(tables: dict) -> dict[str, tuple[list, list]]:
+    """Columns and rows of coverage by fifths, as of `_tables`."""
+    if not tables:
+        return {}
+    rows = [[part, *map(_cell, row)] for part, table in tables.items() for row in table.rows]
+    return {"coverage": (["part", *next(iter(tables.values())).columns], rows)}
+
+
 def _cell(value):
     return "" if value is None else repr(value) if isinstance(value, float) else value
 
@@ -155,8 +167,9 @@ plugsamp evaluate model=FOLDER corpus=FORMAT corpus.path=FILE [OPTION=VALUE ...]
 Predict documents with a saved model and compare with their responses; of a model without responses, the
 held-out log-likelihood of their words. Prints the measures and those of each class, label or response, and
 with out=NAME.json writes them: the measures as JSON, NAME.scores.csv with precision, recall, F1 and support
-of every class (R2, RMSE and MAE of real responses), and NAME.confusion.csv, a row a true class
-and a column "predicted CLASS" of each."""
+of every class (R2, RMSE and MAE of real responses), NAME.confusion.csv, a row a true class and a column
+"predicted CLASS" of each, and of intervals NAME.coverage.csv, how many hold the response, by fifths of the
+predictions."""
 
 EXAMPLES = """\
   plugsamp evaluate model=run corpus=jsonl corpus.path=test.jsonl

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from plugsamp.brief import Brief
-from plugsamp.checks import LARGEST, date_hint, is_number, shortened
+from plugsamp.checks import LARGEST, date_hint, is_number, number_of, shortened
 from plugsamp.documents.columns import is_missing
 from plugsamp.errors import InputWarning
 from plugsamp.files.storage import StorageError
 from plugsamp.files.stored_labels import encode_labels
 from plugsamp.lookalikes import warn_of
 from plugsamp.units import mean_and_deviation
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, repr=False)
@@ -231,14 +234,7 @@ def code_classes(responses, names=None, *, one_each: bool = False) -> Coding:
             f"the responses are {len(classes)} different real numbers in {len(observed)} documents: "
             "real responses, not classes; choose a loss for real responses"
         )
-    fraction = next((c for c in classes if isinstance(c, float | np.floating) and c % 1), None)
-    if fraction is not None:
-        warnings.warn(
-            f"the responses are {len(classes)} different real numbers, such as {float(fraction)!r}, and each "
-            "is taken as a class of its own, without order",
-            InputWarning,
-            stacklevel=3,
-        )
+    _say_numbers(classes)
     warn_of(classes, "labels", stacklevel=4)
     index = {c: i for i, c in enumerate(classes)}
     code = np.array([-1 if m else index[v] for v, m in zip(labels, missing, strict=True)])
@@ -251,6 +247,29 @@ def code_classes(responses, names=None, *, one_each: bool = False) -> Coding:
     named = np.empty(len(classes), dtype=object)
     named[:] = classes
     return Coding(y, "binary" if binary else "multiclass", named)
+
+
+def _say_numbers(classes: list) -> None:
+    """Say where numbers are taken as classes: warn of decimals, log whole numbers that are text."""
+    plain = [c for c in classes if isinstance(c, str | int | float | np.number) and not isinstance(c, bool)]
+    numbers = {number_of(str(c)) for c in plain}
+    if len(numbers) < len(classes) or not np.isfinite(list(numbers)).all():
+        return
+    fraction = next((c for c in plain if float(c) % 1), None)
+    if fraction is None and len(classes) == 2:
+        return
+    decimal = fraction or next((c for c in plain if isinstance(c, str) and "." in c), None)
+    example = plain[0] if decimal is None else decimal
+    shown = repr(float(example) if isinstance(example, float | np.floating) else example)
+    real = "" if decimal is None else "real "
+    told = (
+        f"the responses are {len(classes)} different {real}numbers, such as {shown}, and each is taken as a "
+        "class of its own, without order; loss=gaussian takes them as numbers"
+    )
+    if decimal is None and isinstance(example, str):
+        log.info(told)
+    elif decimal is not None:
+        warnings.warn(told, InputWarning, stacklevel=4)
 
 
 def _code_multilabel(table, names) -> Coding:

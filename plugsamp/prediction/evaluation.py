@@ -11,10 +11,11 @@ from plugsamp.files.tables import Table
 from plugsamp.losses.coding import is_missing
 from plugsamp.prediction import metrics
 from plugsamp.prediction.by_output import ByOutput, by_output
+from plugsamp.prediction.coverage import coverage
 from plugsamp.prediction.matching import responses_for
 from plugsamp.prediction.perplexity import document_completion
 from plugsamp.prediction.results import Prediction
-from plugsamp.prediction.table import prediction_table
+from plugsamp.prediction.table import LEVEL, prediction_table
 
 #: Ends of the ranges of probabilities in `Evaluation.calibration`.
 BINS = (0.0, 0.5, 0.7, 0.8, 0.9, 0.95, 1.0)
@@ -147,6 +148,20 @@ class Evaluation:
                 means = float(p[inside].mean()), float(right[inside].mean())
                 rows.append((low, high, int(inside.sum()), *means))
         return Table.from_rows(("low", "high", "documents", "predicted", "right"), rows)
+
+    def coverage(self, level: float = LEVEL) -> Table:
+        """Return how often intervals hold the response, by fifths of the predictions.
+
+        See `plugsamp.prediction.coverage.coverage` for the columns.
+
+        Raises
+        ------
+        ValueError
+            There are no intervals, or no responses to compare with.
+        """
+        if self.truth is None:
+            raise ValueError("the documents have no responses to compare the predictions with")
+        return coverage(self.prediction, self.truth, level)
 
     def _classes(self, one_each: bool = False) -> ByOutput:
         """Scores of classes or labels; with `one_each`, of documents with one class each."""

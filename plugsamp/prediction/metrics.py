@@ -9,6 +9,7 @@ import numpy as np
 from plugsamp.checks import listed
 from plugsamp.lookalikes import advice, looks_missing, matched
 from plugsamp.losses.coding import is_missing
+from plugsamp.prediction.coverage import coverage, lowest
 from plugsamp.prediction.table import LEVEL
 
 #: The one number by which a task is judged.
@@ -41,8 +42,9 @@ def evaluate(prediction, responses) -> dict:
 
         Where the loss is a likelihood also, for classes, ``log_loss`` (minus the mean log probability of
         the true label, of labels that the model knows); for real responses ``log_density`` (the mean log
-        predictive density of a value) and ``coverage_90`` (the share of values inside the central
-        interval of 90 %).
+        predictive density of a value), ``coverage_90`` (the share of values inside the central
+        interval of 90 %) and ``coverage_90_lowest`` (that of the fifth of the documents, sorted by
+        prediction, in which it is lowest; None with fewer than 50 values).
 
         ``n_scored`` and ``n_missing``, documents with and without a true response (values, for several
         labels or real responses).
@@ -164,9 +166,11 @@ def _real(prediction, labels, true, missing) -> dict:
             found |= {f"{what}_{name}": v for what, v in zip(("r2", "rmse", "mae"), values, strict=True)}
     if prediction.calibrated and observed.any():
         density = prediction.predictive.log_density(np.where(missing, np.nan, true))
-        low, high = np.moveaxis(prediction.interval(LEVEL), -1, 0)
-        found["log_density"] = float(density[observed].mean())
-        found[f"coverage_{100 * LEVEL:g}"] = float(((true >= low) & (true <= high))[observed].mean())
+        by_fifth = coverage(prediction, np.where(missing, np.nan, true))
+        held = np.average(by_fifth["covered"], weights=by_fifth["documents"])
+        name = f"coverage_{100 * LEVEL:g}"
+        found |= {"log_density": float(density[observed].mean()), name: float(held)}
+        found[f"{name}_lowest"] = lowest(by_fifth)
     return found | _counted(observed.sum(), missing.sum())
 
 

@@ -15,7 +15,7 @@ OF_WORDS = ("log_likelihood", "perplexity")
 OF_CLASSES = ("accuracy", "f1_micro", "f1_macro", "log_loss")
 
 #: Those that only a loss that is a likelihood has.
-OF_LIKELIHOODS = ("log_loss", "log_density", "coverage_90")
+OF_LIKELIHOODS = ("log_loss", "log_density", "coverage_90", "coverage_90_lowest")
 
 _KINDS = {"real": "real", "count": "real", "binary": "classes", "multiclass": "classes"}
 

@@ -17,7 +17,7 @@ from plugsamp.sweeps.possible import impossible
 
 CLASSES, REAL = (
     {"accuracy", "f1_micro", "f1_macro", "log_loss"},
-    {"r2", "rmse", "mae", "log_density", "coverage_90"},
+    {"r2", "rmse", "mae", "log_density", "coverage_90", "coverage_90_lowest"},
 )
 WORDS = {"log_likelihood", "perplexity"}
 

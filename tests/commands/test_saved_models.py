@@ -173,6 +173,14 @@ def test_a_measure_that_there_is_not_is_a_dash(at, write_documents, run, capsys)
     rng = iter(range(1000))
     write_documents(at / "docs.jsonl", label=lambda name: next(rng) % 5 + 0.5)
     assert run("corpus.path=docs.jsonl", "loss=gaussian") == 0
+    assert predict("corpus.path=docs.jsonl", "part=all", "out=m.json", command="evaluate") == 0
+    assert "train documents, 90% intervals by fifths of the predictions" in capsys.readouterr().out
+    with open("m.coverage.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["part"] for row in rows] == ["train"] * 5 + ["test"] * 5
+    measures = json.loads((at / "m.json").read_text())["test"]
+    held = sum(float(row["covered"]) * int(row["documents"]) for row in rows[5:])
+    assert measures["coverage_90"] == pytest.approx(held / measures["n_scored"])
     (at / "one.jsonl").write_text(json.dumps({"label": 1.5, "text": "orbit moon"}) + "\n")
     capsys.readouterr()
     assert predict("corpus.path=one.jsonl", command="evaluate") == 0

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from plugsamp.losses.coding import Coding
+from plugsamp.prediction.coverage import coverage
 from plugsamp.prediction.metrics import evaluate
 
 
@@ -121,6 +122,28 @@ def test_density_and_coverage_of_real_responses():
     found = evaluate(case, np.array([1.5, 5.0, np.nan, 4.9]))
     assert found["coverage_90"] == pytest.approx(2 / 3)
     assert found["log_density"] == pytest.approx(-(1.5**2 + 25 + 4.9**2) / 3)
+    assert found["coverage_90_lowest"] is None  # of three values
+
+
+def test_coverage_by_fifths():
+    rng = np.random.default_rng(0)
+    predicted = rng.permutation(np.arange(100.0))
+    case = prediction(predicted[:, None], "real", ["u"], calibrated=True)
+    case.interval = lambda level: np.stack([case.labels - 1, case.labels + 1], axis=-1)
+    case.predictive = SimpleNamespace(log_density=lambda y: -(y**2))
+    true = predicted + np.where(predicted < 10, -2.0, np.where(predicted > 94, 2.0, 0.5))
+    table = coverage(case, true)
+    assert table["low"] == [0, 20, 40, 60, 80] and table["high"] == [19, 39, 59, 79, 99]
+    assert table["covered"] == [0.5, 1, 1, 1, 0.75] and table["documents"] == [20] * 5
+    assert table["below"] == [0.5, 0, 0, 0, 0] and table["above"] == [0, 0, 0, 0, 0.25]
+    assert table["width"] == [2.0] * 5 and "response" not in table
+    found = evaluate(case, true)
+    assert found["coverage_90_lowest"] == 0.5 and found["coverage_90"] == pytest.approx(0.85)
+    several = prediction(np.column_stack([predicted, predicted]), "real", ["u", "v"], calibrated=True)
+    several.interval = lambda level: np.stack([several.labels - 1, several.labels + 1], axis=-1)
+    some = np.column_stack([true, np.where(predicted < 97, np.nan, true)])
+    table = coverage(several, some)
+    assert table["response"] == ["u"] * 5 + ["v"] * 3 and table["documents"][-3:] == [1, 1, 1]
 
 
 @pytest.mark.parametrize(
