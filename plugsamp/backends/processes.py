@@ -208,7 +208,9 @@ class InProcesses(Work):
     def __str__(self) -> str:
         if self._here:
             return "this process"
-        where = "memory" if self.arena.folder is None else str(self.arena.folder)
+        where = " and ".join(self.arena.carriers)
+        if self.arena.folder is not None:
+            where += f" in {self.arena.folder}"
         size = f"{self.arena.size / 2**20:,.0f} MB"
         at_once = f", {self.workers} at a time" * (self.workers < self.n)
         return f"{self.n} worker process{'es' * (self.n > 1)}{at_once}, {size} of shared arrays in {where}"

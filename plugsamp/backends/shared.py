@@ -1,19 +1,22 @@
 """Arrays in memory that several processes map.
 
-The memory is a file without a name, whose descriptor is handed to the workers: nothing can be left behind,
-whoever is killed and when. On Linux it is anonymous (`os.memfd_create`), and the size of /dev/shm, 64 MB in
-many containers, does not limit it; elsewhere it is a `multiprocessing.shared_memory.SharedMemory` that loses
-its name as soon as it is there. Where memory is short, or a folder is asked for, it is a file without a name
-in a folder.
+The memory is a `multiprocessing.shared_memory.SharedMemory` that loses its name as soon as it is there:
+nothing is left behind, whoever is killed and when. Workers get its descriptor. All of it is reserved when it
+is made, so that a full /dev/shm is met then, and not in a write. What /dev/shm has no room for (64 MB in many
+containers), and tables of which only a part is ever written to, are anonymous memory (`os.memfd_create`, on
+Linux). Where memory is short, or a folder is asked for, they are files without a name in a folder.
 """
 
 from __future__ import annotations
 
 import bisect
+import errno
 import logging
 import os
+import sys
 import tempfile
 from dataclasses import dataclass
+from multiprocessing import shared_memory
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +32,9 @@ CHUNK = 2 << 20
 
 #: Memory that is left to everything else.
 SPARE = 64 << 20
+
+#: Where Linux keeps named shared memory.
+SHM = "/dev/shm"
 
 
 @dataclass(frozen=True)
@@ -82,6 +88,8 @@ class SharedArena(Arena):
         self.folder = None if folder is None else Path(folder)
         self.segments: list[Segment] = []
         self.places: dict[str, Place] = {}
+        #: What the reserved segments are, in words, in the order in which they were first used.
+        self.carriers: dict[str, None] = {}
         self._starts: list[tuple[int, int]] = []  # address and number of each segment, ascending
         self._last, self._used, self._end = -1, 0, 0  # the segment that has room, from where to where
         self._left = None  # bytes of memory that may still be asked for
@@ -144,42 +152,67 @@ class SharedArena(Arena):
     def _descriptor(self, size: int, touched: float) -> int:
         if self.folder is None:
             if self._left is None:
-                free = _free_memory()
+                free = available_bytes()
                 self._left = float("inf") if free is None else free - SPARE
             needed = size * (touched if _ANONYMOUS else 1.0)
             if needed <= self._left:
                 self._left -= needed
-                return _in_memory(size)
+                return self._in_memory(size, touched)
             self.folder = Path(tempfile.gettempdir())
             log.warning(
                 "%s of memory are free, too little for the chain's arrays: the rest of them are kept in "
                 "files in %s (backend.folder names another)", in_words(self._left), self.folder,
             )  # fmt: skip
+        self.carriers["files"] = None
         return _in_file(self.folder, size, touched)
+
+    def _in_memory(self, size: int, touched: float) -> int:
+        """Named shared memory that is reserved, or anonymous memory where that cannot be."""
+        if not _ANONYMOUS:
+            self.carriers["shared memory"] = None
+            return _named(size)
+        if touched == 1.0:
+            try:
+                descriptor = _named(size)
+                self.carriers["shared memory"] = None
+                return descriptor
+            except OSError as error:
+                self.carriers[f"anonymous memory (/dev/shm: {error.strerror or error})"] = None
+        descriptor = os.memfd_create("plugsamp", os.MFD_CLOEXEC)
+        os.ftruncate(descriptor, size)
+        return descriptor
 
 
 _ANONYMOUS = hasattr(os, "memfd_create")
 
-
-def _free_memory() -> int | None:
-    free = available_bytes()
-    if not _ANONYMOUS and os.path.isdir("/dev/shm"):
-        room = os.statvfs("/dev/shm")
-        free = min(room.f_bavail * room.f_frsize, free if free is not None else 2**62)
-    return free
+#: Python 3.13 need not have a process that looks after the name, which is gone at once.
+_UNTRACKED = {"track": False} if sys.version_info >= (3, 13) else {}
 
 
-def _in_memory(size: int) -> int:
-    if _ANONYMOUS:
-        descriptor = os.memfd_create("plugsamp", os.MFD_CLOEXEC)
-        os.ftruncate(descriptor, size)
-        return descriptor
-    from multiprocessing.shared_memory import SharedMemory
+def _named(size: int) -> int:
+    """The descriptor of shared memory whose name is gone again.
 
-    block = SharedMemory(create=True, size=size)
-    descriptor = os.dup(block._fd)
-    block.unlink()
-    block.close()
+    Raises
+    ------
+    OSError
+        /dev/shm is not there, or has no room.
+    """
+    if os.path.isdir(SHM):
+        room = os.statvfs(SHM)
+        if room.f_bavail * room.f_frsize < size + SPARE:
+            raise OSError(errno.ENOSPC, "too little room")
+    block = shared_memory.SharedMemory(create=True, size=size, **_UNTRACKED)
+    try:
+        descriptor = os.dup(block._fd)
+    finally:
+        block.unlink()
+        block.close()
+    try:
+        if hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(descriptor, 0, size)
+    except OSError:
+        os.close(descriptor)
+        raise
     return descriptor
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import errno
 import os
 import signal
 import subprocess
@@ -144,7 +145,7 @@ def test_a_forked_child_does_not_end_the_workers():
 def test_where_processes_are_forbidden_the_work_is_done_here(at, monkeypatch):
     if at == "Windows":
         monkeypatch.delattr(os, "fork")
-        monkeypatch.setattr(shared, "_in_memory", None)
+        monkeypatch.setattr(shared, "_named", None)
     elif at == "the nursery":
 
         def no(*arguments, **options):
@@ -210,11 +211,33 @@ def test_a_folder_that_is_too_full(monkeypatch, tmp_path):
         chain(ps.backends.Processes(workers=2, folder=str(tmp_path)))
 
 
-def test_named_shared_memory_where_there_is_no_other(monkeypatch, shared_names):
-    monkeypatch.setattr(shared, "_ANONYMOUS", False)
+@pytest.mark.parametrize("system", ["Linux", "without memfd"])
+def test_shared_memory_has_lost_its_name(system, monkeypatch, shared_names):
+    if system != "Linux":
+        monkeypatch.setattr(shared, "_ANONYMOUS", False)
     with chain(ps.backends.Processes(workers=2)) as made:
         assert shared_names
         assert not [name for name in shared_names if Path("/dev/shm", name).exists()]  # lost already
+        assert str(made.work).endswith("of shared arrays in shared memory")
+        np.testing.assert_array_equal(made.run(2).eta, chain().run(2).eta)
+
+
+@pytest.mark.skipif(not hasattr(os, "memfd_create"), reason="for Linux, which has anonymous memory")
+@pytest.mark.parametrize("why", ["little room", "none at all", "full meanwhile"])
+def test_anonymous_memory_where_dev_shm_has_no_room(why, monkeypatch, shared_names, tmp_path):
+    def full(*arguments, **options):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    if why == "little room":  # as in many containers
+        small = os.statvfs_result((4096, 4096, 16384, 16384, 16384, 10, 10, 10, 0, 255))
+        monkeypatch.setattr(shared.os, "statvfs", lambda _: small)
+    elif why == "none at all":
+        monkeypatch.setattr(shared.shared_memory, "SharedMemory", full)
+    else:
+        monkeypatch.setattr(shared.os, "posix_fallocate", full)
+    with chain(ps.backends.Processes(workers=2)) as made:
+        assert "of shared arrays in anonymous memory (/dev/shm: " in str(made.work)
+        assert not [name for name in shared_names if Path("/dev/shm", name).exists()]
         np.testing.assert_array_equal(made.run(2).eta, chain().run(2).eta)
 
 
