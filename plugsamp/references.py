@@ -95,6 +95,22 @@ BIBTEX = r"""
   author = {Carvalho, Carlos M. and Polson, Nicholas G. and Scott, James G.},
   journal = {Biometrika}, volume = {97}, number = {2}, year = {2010}
 }
+@article{gelman2006,
+  title = {Prior Distributions for Variance Parameters in Hierarchical Models},
+  author = {Gelman, Andrew},
+  journal = {Bayesian Analysis}, volume = {1}, number = {3}, year = {2006}
+}
+@article{makalic2016,
+  title = {A Simple Sampler for the Horseshoe Estimator},
+  author = {Makalic, Enes and Schmidt, Daniel F.},
+  journal = {IEEE Signal Processing Letters}, volume = {23}, number = {1}, year = {2016}
+}
+@article{yu2011,
+  title = {To Center or Not to Center: That Is Not the Question. An Ancillarity-Sufficiency Interweaving
+           Strategy ({ASIS}) for Boosting {MCMC} Efficiency},
+  author = {Yu, Yaming and Meng, Xiao-Li},
+  journal = {Journal of Computational and Graphical Statistics}, volume = {20}, number = {3}, year = {2011}
+}
 @inproceedings{johndrow2013,
   title = {Diagonal Orthant Multinomial Probit Models},
   author = {Johndrow, James and Dunson, David and Lum, Kristian},

@@ -9,7 +9,8 @@ from scipy.integrate import cumulative_simpson
 
 from plugsamp.priors import horseshoe
 from plugsamp.priors.columns import Columns
-from plugsamp.priors.horseshoe import LARGEST_SCALE, SMALLEST_SCALE, Horseshoe, draw_global, draw_local
+from plugsamp.priors.half_cauchy import LARGEST_SCALE, SMALLEST_SCALE, draw_global, draw_local
+from plugsamp.priors.horseshoe import Horseshoe
 from plugsamp.priors.normal import Normal
 from plugsamp.random.draws import Purpose, stream
 from plugsamp.registry import resolve
@@ -122,8 +123,8 @@ def test_wrong_updates_are_found(monkeypatch, chance):
     def of_whole(seed, n):
         return uniform(update_ranks(eta, tau, 1000 * n, seed)[1][:, None])[0]
 
-    right = horseshoe._half_square
-    monkeypatch.setattr(horseshoe, "_half_square", lambda ratio: 2 * right(ratio))  # without the 1/2
+    right = horseshoe.half_square
+    monkeypatch.setattr(horseshoe, "half_square", lambda ratio: 2 * right(ratio))  # without the 1/2
     chance.fails(local_and_whole)
     monkeypatch.undo()
     for shift in (-1, 1):  # shapes p/2 and (p+2)/2

@@ -18,7 +18,7 @@ from plugsamp.backends.transfer import unpacked
 # What nearly every chain needs is imported once, before workers are forked.
 from plugsamp.kernels import composed, dense  # noqa: F401
 from plugsamp.losses import gaussian, hinge  # noqa: F401
-from plugsamp.priors import horseshoe, normal  # noqa: F401
+from plugsamp.priors import hierarchical, horseshoe, normal  # noqa: F401
 from plugsamp.sampling import phases as _phases
 
 

@@ -51,7 +51,7 @@ class SupervisedTopicClassifier(ClassifierMixin, TopicEstimator):
     loss : str or Loss
         "hinge" (max-margin, MedLDA), "logistic", "probit" or "multinomial".
     weights : str or WeightPrior
-        The prior of the classes' weights on topics: "normal" or "horseshoe".
+        The prior of the classes' weights on topics: "normal", "horseshoe" or "hierarchical".
     alpha, beta : float or array
         Prior mass of each topic in a document, and of each word in a topic.
     topics : str or TopicPrior

@@ -28,7 +28,7 @@ class SupervisedTopicRegressor(RegressorMixin, TopicEstimator):
     loss : str or Loss, optional
         By default a Gaussian of sampled variance; "epsilon_insensitive" is a support vector regression.
     weights : str or WeightPrior
-        The prior of the weights on topics: "normal" or "horseshoe".
+        The prior of the weights on topics: "normal", "horseshoe" or "hierarchical".
     standardise : bool
         Bring y to mean 0 and variance 1 for the loss and the prior; predictions are in the units of y.
     alpha, beta : float or array

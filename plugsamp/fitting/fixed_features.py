@@ -18,7 +18,8 @@ from plugsamp.priors.columns import Columns
 from plugsamp.random.draws import Purpose, stream
 from plugsamp.regression.design import Design
 from plugsamp.regression.responses import Responses
-from plugsamp.regression.weights import update_outputs
+from plugsamp.regression.scales import moments, rescale
+from plugsamp.regression.weights import groups, update_outputs
 from plugsamp.system.blas import single_thread
 
 
@@ -96,7 +97,7 @@ def sample(
     responses = Responses(loss, coding.y, weight)
     state = prior.start(n_outputs, columns)
     eta = np.zeros((n_outputs, len(columns)))
-    draws, parameters = [], []
+    draws, parameters, scaled = [], [], prior.groups(columns).values()
     with single_thread():
         for sweep in range(1, sweeps + 1):
             f = design.predictor(eta)
@@ -110,6 +111,9 @@ def sample(
             )  # fmt: skip
             for c in range(n_outputs):
                 prior.update(state, c, columns, eta[c], stream(seed, Purpose.SHRINKAGE, sweep, c))
+            if scaled:
+                parts = [moments(design, kappa, omega, eta, some, scaled) for some in groups(n_outputs)]
+                rescale(parts, prior, state, columns, eta, seed, sweep)
             if sweep in kept:
                 draws.append(eta.copy())
                 parameters.append({name: value.copy() for name, value in responses.parameters.items()})

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from plugsamp.checks import is_number
-from plugsamp.priors.base import WeightPrior
-
-#: Weights are kept in single precision for the token kernels, and precisions must be finite.
-SMALLEST, LARGEST = 1e-30, 1e30
+from plugsamp.priors.base import LARGEST, SMALLEST, WeightPrior, check_variances  # noqa: F401
 
 
 class Normal(WeightPrior):
@@ -31,17 +27,9 @@ class Normal(WeightPrior):
         intercept_variance: float = 100.0,
         covariate_variance: float | None = None,
     ):
-        for name, value in (
-            ("variance", variance),
-            ("intercept_variance", intercept_variance),
-            ("covariate_variance", covariate_variance),
-        ):
-            if value is None and name != "intercept_variance":
-                continue
-            if not (is_number(value) and SMALLEST <= value <= LARGEST):
-                low = is_number(value) and not value > 0
-                limits = "above 0" if low else f"from {SMALLEST:g} to {LARGEST:g}"
-                raise ValueError(f"normal: {name} must be a number {limits}, not {value!r}")
+        given = {"variance": variance, "covariate_variance": covariate_variance}
+        given = {name: value for name, value in given.items() if value is not None}
+        check_variances("normal", **given, intercept_variance=intercept_variance)
         self.variance = None if variance is None else float(variance)
         self.covariate_variance = None if covariate_variance is None else float(covariate_variance)
         self.intercept_variance = float(intercept_variance)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from plugsamp.regression.design import Design, Fixed, SparseColumns
+from plugsamp.regression.scales import rescale
 from plugsamp.regression.weights import GramParts
 from plugsamp.system.dispatch import load
 
@@ -84,7 +85,7 @@ def design(work, phases, fixed: Fixed, sweep: int) -> Design:
 
 
 def draw(work, phases, fixed: Fixed, sweep: int) -> None:
-    """Draw the weights of all outputs."""
+    """Draw the weights of all outputs, and the scales that they have together."""
     given = {"design": design(work, phases, fixed, sweep)}
     n_outputs, n_groups = phases.state.n_outputs, phases.n_output_groups
     parts = work.workers // n_groups  # workers that would have no group
@@ -92,3 +93,7 @@ def draw(work, phases, fixed: Fixed, sweep: int) -> None:
         given["grams"] = GramParts(given["design"], n_outputs, parts, phases.state.arena.buffer)
         work.run("grams", sweep, len(given["grams"]), **given)
     work.run("outputs", sweep, n_groups, **given)
+    prior = phases.model.weights
+    if prior.groups(phases.columns):
+        parts = work.run("scale_moments", sweep, n_groups, design=given["design"])
+        rescale(parts, prior, phases.prior_state, phases.columns, phases.state.eta, phases.seed, sweep)

@@ -11,6 +11,7 @@ import numpy as np
 from plugsamp.kernels.base import BlockReport
 from plugsamp.random.draws import Purpose, stream, stream_key
 from plugsamp.regression.responses import Responses
+from plugsamp.regression.scales import moments
 from plugsamp.regression.weight_step import Features
 from plugsamp.regression.weights import GROUP, update_outputs
 from plugsamp.sampling.adlda import Division, chosen_scheme
@@ -287,8 +288,7 @@ class Phases:
 
     def outputs(self, sweep: int, group: int) -> None:
         """Weights, then shrinkage, of a group of outputs."""
-        state, prior = self.state, self.model.weights
-        outputs = range(group * GROUP, min((group + 1) * GROUP, state.n_outputs))
+        state, prior, outputs = self.state, self.model.weights, self._outputs(group)
         grams = self.given.get("grams")
         update_outputs(
             self.given["design"], state.kappa, state.omega, state.eta, outputs, prior, self.prior_state,
@@ -298,3 +298,12 @@ class Phases:
         for c in outputs:
             rng = stream(self.seed, Purpose.SHRINKAGE, sweep, c)
             prior.update(self.prior_state, c, self.columns, state.eta[c], rng)
+
+    def scale_moments(self, sweep: int, group: int) -> tuple[np.ndarray, np.ndarray]:
+        """What the responses of a group of outputs say of the scales of their weights."""
+        state, groups = self.state, self.model.weights.groups(self.columns).values()
+        outputs = self._outputs(group)
+        return moments(self.given["design"], state.kappa, state.omega, state.eta, outputs, groups)
+
+    def _outputs(self, group: int) -> range:
+        return range(group * GROUP, min((group + 1) * GROUP, self.state.n_outputs))

@@ -94,8 +94,17 @@ def _extremes(prior, rng) -> list[str]:
         for _ in range(20):
             for c in range(_N_OUTPUTS):
                 prior.update(state, c, _COLUMNS, np.full(len(_COLUMNS), size), rng)
+            _rescale(prior, state, np.full((_N_OUTPUTS, len(_COLUMNS)), size), rng)
         problems += _precisions(prior, state, f"after updates with weights of {size:g}")
     return problems
+
+
+def _rescale(prior, state, eta, rng) -> None:
+    """Draw scales of groups of weights, without responses."""
+    n = 1 + len(prior.groups(_COLUMNS))
+    if n > 1:
+        linear, quadratic = np.zeros((_N_OUTPUTS, n)), np.zeros((_N_OUTPUTS, n, n))
+        prior.rescale(state, _COLUMNS, eta, linear, quadratic, rng)
 
 
 def _joint(prior, draws: int, rounds: int, rng) -> list[str]:
@@ -108,6 +117,7 @@ def _joint(prior, draws: int, rounds: int, rng) -> list[str]:
         for _ in range(rounds):
             for c in range(_N_OUTPUTS):
                 prior.update(state, c, _COLUMNS, eta[c], rng)
+            _rescale(prior, state, eta, rng)
             eta = _weights(prior, state, rng)
         return state, eta
 

@@ -88,6 +88,10 @@ EVERYTHING = {
         (MANY, SPARSE), {"loss": "logistic", "weights": "horseshoe"}, "composed", (2,),
         {"weight_update": "mixed"},
     ),
+    "variances of the weights drawn for eleven outputs": (
+        (MANY, SPARSE), {"loss": "probit", "weights": ps.priors.Hierarchical(shared=True)}, "composed", (2,),
+        {"weight_update": "mixed"},
+    ),
     "a sampled variance, alpha and beta learnt": (
         (REALS, None), {"loss": ps.losses.Gaussian("sample"), "learn_alpha": SLICE, "learn_beta": SLICE},
         "light_pc", (2,), {},
@@ -201,7 +205,9 @@ def everything():
     for name, loss in variants("losses").items():
         updates = [("normal", "block")]  # there are no weights
         if not loss.unsupervised:
-            updates = list(itertools.product(("normal", "horseshoe"), ("block", "coordinate")))
+            updates = list(
+                itertools.product(("normal", "horseshoe", "hierarchical"), ("block", "coordinate"))
+            )
         for (weights, update), kernel in itertools.product(updates, KERNELS):
             yield (name, weights, kernel, update, *next(turns))
 

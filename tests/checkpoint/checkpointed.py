@@ -73,7 +73,10 @@ KINDS = {
     },
     "spike and slab": {"model": MODEL | {"topics": "spike_slab"}},
     "two steps": {"supervised": "two_step", "second_step": SecondStep(sweeps=8)},
-    "covariates": {"covariates": Covariates(numeric=["year"], categorical=["land"], words="tfidf")},
+    "covariates": {
+        "covariates": Covariates(numeric=["year"], categorical=["land"], words="tfidf"),
+        "model": MODEL | {"weights": "hierarchical"},
+    },
     "a variance": {
         "corpus": CORPUS.with_responses(np.arange(90.0)),
         "model": MODEL | {"loss": {"name": "gaussian", "variance": "sample"}, "standardise": True},

@@ -122,8 +122,23 @@ def test_loss_that_is_a_likelihood(loss, n, chance):
     run(chance, LOSSES[loss], DENSE["partial"], n)
 
 
+#: With an exact posterior in test_hierarchical.
+OTHERS = {name for name in PRIORS if name.startswith("hierarchical")}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("prior", sorted(OTHERS))
+def test_hinge_with_variances_drawn(prior, chance):
+    run(chance, geweke_case(Hinge(0.6), PRIORS[prior]), DENSE["partial"], LONG)
+
+
 @pytest.mark.parametrize("n", [SHORT, pytest.param(LONG, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("prior", [name for name in PRIORS if name != "normal"])
+@pytest.mark.parametrize(
+    "prior",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] * (name in OTHERS)) for name in PRIORS if name != "normal"
+    ],
+)
 def test_prior(prior, n, chance):
     """With a loss that is a likelihood, so that no draw is refused."""
     run(chance, geweke_case(Gaussian(0.8), PRIORS[prior]), DENSE["full"], n)
@@ -138,9 +153,9 @@ def test_prior(prior, n, chance):
     ],
 )
 def test_mistakes_in_the_horseshoe_are_seen(mistake, n, chance, monkeypatch):
-    draw, half = horseshoe.draw_global, horseshoe._half_square
+    draw, half = horseshoe.draw_global, horseshoe.half_square
     if mistake == "a half forgotten":
-        monkeypatch.setattr(horseshoe, "_half_square", lambda ratio: 2 * half(ratio))
+        monkeypatch.setattr(horseshoe, "half_square", lambda ratio: 2 * half(ratio))
     else:
         change = 1 if mistake == "shape too large" else -1
         monkeypatch.setattr(horseshoe, "draw_global", lambda n, *rest: draw(n + change, *rest))
