@@ -36,6 +36,7 @@ __getattr__, __dir__, __all__ = attach(
         "load_model": "plugsamp.posterior.saved",
         "save_model": "plugsamp.posterior.saved",
         "sweep_table": "plugsamp.sweeps",
+        "tune": "plugsamp.tuning.tune",
         "to_arviz": "plugsamp.exchange",
         **{name: f"plugsamp.{name}" for name in _MODULES},
     },

@@ -17,7 +17,7 @@ LAYERS = (
     ("losses", "priors", "topics", "model"),
     ("kernels", "proposals", "regression", "sampling", "sampler", "state", "chain", "backends"),
     ("posterior", "fitting", "prediction", "checkpoint", "diagnostics", "exchange"),
-    ("report", "estimators", "sweeps", "testing"),
+    ("report", "estimators", "sweeps", "testing", "tuning"),
     ("commands", "cli", "hydra_source"),
 )
 

@@ -44,6 +44,8 @@ class Loss(Configured, ABC):
     weight_variance: ClassVar[float] = 1.0
     #: The same of covariates; None: that of topics.
     covariate_variance: ClassVar[float | None] = None
+    #: Values that a search tries (`plugsamp.tune`) of options of the loss and of the weights' prior, by name.
+    search: ClassVar[dict[str, tuple]] = {"variance": (0.1, 1.0, 10.0), "covariate_variance": (0.1, 1.0)}
 
     @abstractmethod
     def code(self, responses: np.ndarray, names=None) -> Coding:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from plugsamp.checks import is_number
@@ -36,6 +38,9 @@ class Hinge(Loss):
     weighted = True
     weight_variance = 0.01
     covariate_variance = 0.02
+    search: ClassVar[dict[str, tuple]] = {
+        "cost": (3.0, 10.0, 30.0), "variance": (0.01, 0.1, 1.0), "covariate_variance": (0.005, 0.05),
+    }  # fmt: skip
 
     def __init__(self, cost: float = 102.4, margin: float = 1.0):
         if not (is_number(cost) and 0 < cost <= LARGEST):

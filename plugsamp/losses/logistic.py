@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 from scipy.special import expit, log_expit, softmax
 
@@ -38,6 +40,7 @@ class Logistic(Loss):
     references = ("zhu2013", "polson2013")
 
     weighted = True
+    search: ClassVar[dict[str, tuple]] = Loss.search | {"cost": (1.0, 5.0, 30.0)}
 
     def __init__(self, cost: float = 1.0):
         if not (is_number(cost) and SMALLEST <= cost <= LARGEST):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from plugsamp.losses.base import Loss
@@ -12,6 +14,7 @@ class NoLoss(Loss):
     """psi = 1: responses, if the corpus has any, do not enter the posterior."""
 
     unsupervised = True
+    search: ClassVar[dict[str, tuple]] = {}
 
     def code(self, responses, names=None) -> Coding:
         return Coding.empty()
