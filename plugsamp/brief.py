@@ -38,7 +38,10 @@ def value(one) -> str:
 
 def one_line(text: str) -> str:
     """A word or label with whatever would disturb a terminal written out."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(text))
+    text = str(text)
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def clipped(text: str, width: int) -> str:

@@ -269,8 +269,9 @@ class Draws:
         _hash_names(h, self.vocabulary)
         return h.hexdigest()
 
-    def kept_prediction(self, corpus) -> None:
-        """Nothing: a part keeps no predictions, as `Posterior.kept_prediction` does."""
+    def covariates_of(self, corpus):
+        """Return the covariates of documents (D, P), an array or CSR, in the model's order, or None."""
+        return self._covariates(corpus if self.encoder is None else self.encoder.transform(corpus))
 
     def predict(self, corpus) -> Prediction:
         """Topics, linear predictors and labels of documents.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,12 +22,14 @@ TERMS, WORDS, OUTPUTS = 6, 6, 3
 #: Documents that are explained where none are named.
 EXPLAINED = 5
 
+#: Documents whose words are weighed at once.
+CHUNK = 256
+
 #: Topics with less than this part of the largest are among the others.
 NOTHING = 1e-3
 
 
-@dataclass(frozen=True)
-class Word:
+class Word(NamedTuple):
     """A word of the document, how often it is there, and the part of it that is the topic's."""
 
     word: str
@@ -34,15 +37,14 @@ class Word:
     part: float
 
 
-@dataclass(frozen=True)
-class Term:
+class Term(NamedTuple):
     """A topic or covariate: its share or value, its terms z̄_k η_ck of each output, its words."""
 
     key: str | None
     name: str
     value: float | None
     contributions: list[float]
-    words: list[Word] = field(default_factory=list)
+    words: Sequence[Word] = ()
 
 
 @dataclass(frozen=True)
@@ -67,47 +69,61 @@ class Explanation:
     outputs_note: str = ""
 
 
-def explain(members: list[Draws], model, corpus, rows: Sequence[int]) -> list[Explanation]:
-    """The explanations of some documents of a corpus in the model's vocabulary."""
+def explain(
+    members: list[Draws], model, corpus, rows: Sequence[int], most: tuple[int, int] = (TERMS, WORDS)
+) -> list[Explanation]:
+    """Return the explanations of some documents.
+
+    Parameters
+    ----------
+    members : list of Draws
+        The part that stands for all, or separate models.
+    model : Posterior
+    corpus : Corpus
+        In the model's vocabulary.
+    rows : sequence of int
+    most : (int, int)
+        Topics at most, and words of each.
+    """
     if not len(rows):
         return []
-    documents, prediction, places = predicted(members, model, corpus, rows)
-    by_member: dict[int, object] = {}
-    return [_one(members, model, documents, prediction, d, by_member) for d in places]
+    documents, prediction, places = predicted(model, corpus, rows)
+    coding = prediction.coding
+    compared = [_outputs(coding, documents, prediction, d) for d in places]
+    blocks: list[dict] = [_models(members, model, coding, outputs) for outputs, _ in compared]
+    asked: dict[int, list[int]] = {}
+    for i, models in enumerate(blocks):
+        for m in models:
+            asked.setdefault(m, []).append(i)
+    for m, own in asked.items():
+        wanted = [(places[i], blocks[i][m]) for i in own]
+        for i, block in zip(own, _blocks(members[m], wanted, documents, prediction, most), strict=True):
+            blocks[i][m] = block
+    return [
+        Explanation(
+            id=shown(documents.ids[d]),
+            true=response_of(documents, d),
+            predicted=_predicted(coding, prediction, d),
+            right=_right(coding, documents, prediction, d),
+            n_known=int(prediction.n_known[d]),
+            n_unknown=int(prediction.n_unknown[d]),
+            blocks=list(own.values()),
+            outputs_note=note,
+        )
+        for d, (_, note), own in zip(places, compared, blocks, strict=True)
+    ]
 
 
-def predicted(members: list[Draws], model, corpus, rows: Sequence[int]) -> tuple:
+def predicted(model, corpus, rows: Sequence[int]) -> tuple:
     """Return documents, their prediction, and the places of `rows` in both.
 
-    The prediction of the whole corpus where the model has kept it; of separate models, whose members predict
-    the documents too, that of these rows alone.
+    The prediction of the whole corpus where the model has kept it, or else that of these rows alone.
     """
-    known = model.kept_prediction(corpus) if members[0].number is None else None
+    known = model.kept_prediction(corpus)
     if known is not None:
         return corpus, known, list(rows)
     documents = corpus.take(list(rows))
     return documents, model.predict(documents), list(range(len(rows)))
-
-
-def _one(members, model, documents, prediction, d: int, by_member: dict) -> Explanation:
-    coding = prediction.coding
-    chosen, note = _outputs(coding, documents, prediction, d)
-    blocks = []
-    for m, outputs in _models(members, model, coding, chosen).items():
-        member = members[m]
-        if m not in by_member:
-            by_member[m] = prediction if member.number is None else member.predict(documents)
-        blocks.append(_block(member, outputs, documents, by_member[m], d))
-    return Explanation(
-        id=shown(documents.ids[d]),
-        true=response_of(documents, d),
-        predicted=_predicted(coding, prediction, d),
-        right=_right(coding, documents, prediction, d),
-        n_known=int(prediction.n_known[d]),
-        n_unknown=int(prediction.n_unknown[d]),
-        blocks=blocks,
-        outputs_note=note,
-    )
 
 
 def _outputs(coding, documents, prediction, d: int) -> tuple[list[int], str]:
@@ -170,34 +186,48 @@ def _models(members, model, coding, chosen: list[int]) -> dict[int, list[int]]:
     return {}
 
 
-def _block(member: Draws, outputs: list[int], documents, prediction, d: int) -> Block:
-    if prediction.predictive is None:  # a model without responses: the topics of the document alone
-        topics, eta, x = prediction.zbar[d], np.zeros((0, member.n_topics)), np.zeros(0)
-        names = []
-    else:
-        predictive = prediction.predictive
-        topics, eta = predictive.topics[d], member.weights.mean(axis=0)[outputs]
-        covariates = predictive.covariates
-        x = np.zeros(0) if covariates is None else covariates[[d]]
-        x = np.asarray(x.todense() if sp.issparse(x) else x).ravel()
-        names = list(member.covariate_names)
-        if predictive.intercept:
-            x, names = np.append(x, 1.0), [*names, "intercept"]
-    n_topics = member.n_topics
-    parts = eta * np.concatenate([topics, x])
-    size = np.abs(parts).sum(axis=0) if len(parts) else topics
-    order = np.argsort(-size[:n_topics], kind="stable")
-    best = [k for k in order.tolist()[:TERMS] if size[k] > NOTHING * size[:n_topics].max()]
-    words = _words(member, documents, prediction, d, best)
-    terms = [Term(member.key(k), str(k), float(topics[k]), parts[:, k].tolist(), words[k]) for k in best]
-    left = np.setdiff1d(np.arange(n_topics), best)
-    if len(left) and topics[left].sum() > 1e-9:
-        what = f"{len(left)} other topics" if len(left) > 1 else "the other topic"
-        terms.append(Term(None, what, float(topics[left].sum()), parts[:, left].sum(axis=1).tolist()))
-    terms += _covariates(parts[:, n_topics:], x, names)
-    return Block(
-        shown(member.name), [shown(member.outputs[c]) for c in outputs], terms, parts.sum(axis=1).tolist()
-    )
+def _blocks(member: Draws, wanted: list[tuple], documents, prediction, most) -> list[Block]:
+    """Return the terms of one model for some documents, given as (row, outputs)."""
+    rows = [d for d, _ in wanted]
+    topics, theta = prediction.zbar[rows, member.columns], prediction.theta[rows, member.columns]
+    eta, names, x = np.zeros((0, member.n_topics)), [], None
+    if member.outputs:  # a document without known words has the prior's mean
+        topics = np.where(prediction.n_known[rows][:, None] > 0, topics, theta)
+        eta, names = member.weights.mean(axis=0), list(member.covariate_names)
+        x = member.covariates_of(documents.take(rows)) if names else None
+    found = []
+    for first in range(0, len(rows), CHUNK):
+        chunk = slice(first, first + CHUNK)
+        counted = word_parts(member, documents, rows[chunk], theta[chunk])
+        for i, one in zip(range(first, len(rows)), counted, strict=False):
+            values = np.zeros(0) if x is None else x[[i]]
+            values = np.asarray(values.todense() if sp.issparse(values) else values).ravel()
+            if member.intercept:
+                values = np.append(values, 1.0)
+            found.append(_block(member, wanted[i][1], eta, topics[i], (values, names), one, most))
+    return found
+
+
+def _block(member: Draws, outputs, eta, topics, covariates, counted, most) -> Block:
+    x, names = covariates
+    n_topics, labels = member.n_topics, [shown(member.outputs[c]) for c in outputs]
+    parts = eta[outputs] * np.concatenate([topics, x])
+    size = np.abs(parts[:, :n_topics]).sum(axis=0) if len(parts) else topics
+    order = np.argsort(-size, kind="stable")[: most[0]]
+    best = order[size[order] > NOTHING * size[order[0]]]
+    words = _words(member.vocabulary, counted, best, most[1])
+    terms = [
+        Term(member.key(k), str(k), float(topics[k]), parts[:, k].tolist(), own)
+        for k, own in zip(best.tolist(), words, strict=True)
+    ]
+    left = np.ones(n_topics, dtype=bool)
+    left[best] = False
+    if (n_left := n_topics - len(best)) and topics[left].sum() > 1e-9:
+        what = f"{n_left} other topics" if n_left > 1 else "the other topic"
+        sums = parts[:, :n_topics][:, left].sum(axis=1).tolist()
+        terms.append(Term(None, what, float(topics[left].sum()), sums))
+    terms += _covariates(parts[:, n_topics:], x, [*names, *["intercept"] * member.intercept])
+    return Block(shown(member.name), labels, terms, parts.sum(axis=1).tolist())
 
 
 def _covariates(parts, x, names: list[str]) -> list[Term]:
@@ -210,8 +240,8 @@ def _covariates(parts, x, names: list[str]) -> list[Term]:
     return terms
 
 
-def word_parts(member: Draws, documents, prediction, d: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the words of a document (W,), how often each is there, and p(k | w, d), float64 (K, W).
+def word_parts(member: Draws, documents, rows: Sequence[int], theta) -> Iterator[tuple]:
+    """Yield of each document its words (W,), how often each is there, and p(k | w, d), float64 (W, K).
 
     p(k | w, d) is proportional to phi_kw theta_dk at the means.
 
@@ -219,28 +249,35 @@ def word_parts(member: Draws, documents, prediction, d: int) -> tuple[np.ndarray
     ----------
     member : Draws
     documents : Corpus
-    prediction : Prediction
-        Of this part alone, or of a model without parts.
-    d : int
+        In the member's vocabulary.
+    rows : sequence of int
+    theta : float64 (rows, K)
     """
-    first, last = documents.offsets[d : d + 2]
-    words, n = np.unique(documents.words[first:last], return_counts=True)
-    phi = member.phi[:, words].astype(float)
-    theta = prediction.zbar[d] * prediction.n_known[d] + member.alpha
-    joint = theta[:, None] * phi
-    return words, n, joint / np.maximum(joint.sum(axis=0), 1e-300)
+    ends = [(documents.offsets[d], documents.offsets[d + 1]) for d in rows]
+    tokens = np.concatenate([documents.words[first:last] for first, last in ends])
+    known, places = np.unique(tokens, return_inverse=True)
+    phi = np.ascontiguousarray(member.phi[:, known].T, dtype=float)  # a gather for all documents
+    sizes = np.cumsum([last - first for first, last in ends])[:-1]
+    for own, shares in zip(np.split(places, sizes), theta, strict=True):
+        words, n = np.unique(own, return_counts=True)
+        joint = phi[words] * shares
+        yield known[words], n, joint / np.maximum(joint.sum(axis=1, keepdims=True), 1e-300)
 
 
-def _words(member: Draws, documents, prediction, d: int, topics: list[int]) -> dict[int, list[Word]]:
-    """The words that put topics into a document."""
-    words, n, parts = word_parts(member, documents, prediction, d)
-    found = {}
-    for k in topics:
-        mass = n * parts[k]
-        best = [i for i in np.argsort(-mass, kind="stable")[:WORDS].tolist() if mass[i] > 0.05]
-        vocabulary = member.vocabulary
-        found[k] = [Word(shown(vocabulary[words[i]], 30), int(n[i]), float(parts[k, i])) for i in best]
-    return found
+def _words(vocabulary, counted, topics, n_words: int) -> list[list[Word]]:
+    """Return for each topic the words that put it into a document."""
+    words, n, parts = counted
+    parts = parts[:, topics]
+    mass = n[:, None] * parts
+    order = np.argsort(-mass, axis=0, kind="stable")[:n_words]
+    return [
+        [
+            Word(shown(vocabulary[words[i]], 30), int(n[i]), float(parts[i, k]))
+            for i in best
+            if mass[i, k] > 0.05
+        ]
+        for k, best in enumerate(order.T.tolist())
+    ]
 
 
 def _predicted(coding, prediction, d: int) -> str:

@@ -237,15 +237,15 @@ def documents(posterior, part: Draws, corpus) -> Table:
 
 def explanation(posterior, corpus, chosen) -> Table:
     """Return the terms of f for some documents; see `Posterior.explain`."""
-    parts, model = list(posterior.parts), posterior
+    parts = list(posterior.parts)
     if posterior.owner == "chain":  # topics of two chains have no common numbers: the first speaks for all
-        parts, model = [alone(parts[0])], parts[0]
+        parts = [alone(parts[0])]
     known = posterior.known(corpus)
     rows = explanations.rows_of(posterior, corpus, chosen)
     columns: dict[str, list] = {
         name: [] for name in ("id", "true", "predicted", "output", "term", "share", "f", "words")
     }
-    for one in explanations.explain(parts, model, known, rows):
+    for one in explanations.explain(parts, posterior, known, rows):
         for block in one.blocks:
             outputs = block.outputs or [""]
             for c, output in enumerate(outputs):

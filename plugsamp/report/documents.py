@@ -1,10 +1,12 @@
-"""The documents that the page explains: which, the terms of f, the words tinted by what they speak for."""
+"""The documents that the page explains: some in full, with their words tinted, and many in short."""
 
 from __future__ import annotations
 
+import base64
+import json
 import re
+import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -14,9 +16,13 @@ from plugsamp.losses.coding import is_missing
 from plugsamp.posterior import explanations
 from plugsamp.posterior.explanations import Explanation
 from plugsamp.report.svg import shade
+from plugsamp.report.texts import number
 
-#: Documents chosen where nobody asks for some, mistakes among them; documents that may be asked for.
+#: Documents explained in full where nobody asks for some, mistakes among them; those that may be asked for.
 DOCUMENTS, MISTAKES, ASKED = 12, 9, 200
+
+#: Documents explained in short, by so many topics with so many words.
+SHORT, FEW = 2000, (4, 3)
 
 #: Words of a text, and of a document without text, that are shown.
 READ, LISTED = 300, 50
@@ -28,35 +34,14 @@ LONG = 40
 FAINT = 0.08
 
 
-@dataclass(frozen=True)
-class Piece:
-    """Draws of a text: what stands there, its tint, and for whom it speaks."""
-
-    text: str
-    shade: str = ""
-    tip: str = ""
-
-
-@dataclass(frozen=True)
-class Shown:
-    """A document on the page: its explanation and its words."""
-
-    why: Explanation
-    pieces: list[Piece]
-    is_text: bool
-    pro: str = ""
-    contra: str = ""
-
-
-def documents_of(parts, predictor, corpora: Mapping, chosen: Sequence[str], found, texts) -> list[Shown]:
-    """Return the documents that are explained.
+def documents_of(posterior, parts, corpora: Mapping, chosen: Sequence[str], found, texts) -> dict | None:
+    """Return the documents that the page's script explains.
 
     Parameters
     ----------
+    posterior : Posterior
     parts : list of Draws
         That are shown.
-    predictor : Posterior or Draws
-        Of these parts.
     corpora : mapping of str to Corpus
         "test", "training" or "new" documents, in the model's vocabulary.
     chosen : sequence of str
@@ -65,30 +50,44 @@ def documents_of(parts, predictor, corpora: Mapping, chosen: Sequence[str], foun
         Of the first corpus.
     texts : mapping of str to str, or function from ids to one
         By id what the documents say, where that is known.
+
+    Returns
+    -------
+    dict or None
+        "full", a list of rows (`_row`) followed by what `_tinted` returns; "short", rows as JSON, compressed
+        and in base64; "n", how many both are, of "total" in the first corpus. None without documents; without
+        responses only those that are asked for.
     """
-    if chosen:
-        wanted: dict[str, list[int]] = {}
-        for part, d in find(chosen, corpora):
-            wanted.setdefault(part, []).append(d)
-    else:
-        part = next(iter(corpora), None)
-        if part is None or predictor.coding.task == "none":
-            return []
-        wanted = {part: choose(corpora[part], predictor.coding, found)}
-    result = []
+    first = next(iter(corpora), None)
+    if first is None or (posterior.coding.task == "none" and not chosen):
+        return None
+    wanted: dict[str, list[int]] = {}
+    for part, d in find(chosen, corpora):
+        wanted.setdefault(part, []).append(d)
+    if not chosen:
+        wanted = {first: choose(corpora[first], posterior.coding, found)}
     if callable(texts):
         texts = texts([corpora[part].ids[d] for part, rows in wanted.items() for d in rows])
+    places = {part.key(k): i for i, (part, k) in enumerate((p, k) for p in parts for k in range(p.n_topics))}
+    full = []
     for part, rows in wanted.items():
-        if not rows:
-            continue
-        corpus, prediction, places = explanations.predicted(parts, predictor, corpora[part], rows)
-        ids = {corpus.ids[d] for d in places}
-        own = _texts(corpora[part], rows) | {key: value for key, value in texts.items() if key in ids}
-        explained = explanations.explain(parts, predictor, corpora[part], rows)
-        for d, why in zip(places, explained, strict=True):
-            label = why if part == "test" else replace(why, id=f"{why.id} ({part})")
-            result.append(_shown(label, parts, corpus, prediction, d, own.get(corpus.ids[d])))
-    return result
+        documents, prediction, at = explanations.predicted(posterior, corpora[part], rows)
+        own = _texts(corpora[part], rows) | dict(texts)
+        for d, why in zip(at, explanations.explain(parts, posterior, corpora[part], rows), strict=True):
+            tinted = _tinted(why, parts, documents, prediction, d, own.get(documents.ids[d]))
+            full.append([*_row(why, part, places), *tinted])
+    short, corpus = [], corpora[first]
+    if posterior.coding.task != "none":
+        rows = [d for d in _wrong_first(corpus, found) if d not in set(wanted.get(first, ()))]
+        rows = sorted(rows[: SHORT - len(wanted.get(first, ()))])
+        explained = explanations.explain(parts, posterior, corpus, rows, FEW)
+        short = [_row(why, first, places) for why in explained]
+    return {"full": full, "short": _packed(short), "n": len(full) + len(short), "total": corpus.n_documents}
+
+
+def _packed(rows: list) -> str:
+    text = json.dumps(rows, separators=(",", ":"), ensure_ascii=False)
+    return base64.b64encode(zlib.compress(text.encode("utf-8", "replace"), 9)).decode()
 
 
 def choose(corpus, coding, found) -> list[int]:
@@ -102,6 +101,12 @@ def choose(corpus, coding, found) -> list[int]:
     right = [d for d in range(n) if not wrong[d] > 0 and known[d] > 0][: DOCUMENTS - MISTAKES]
     empty = np.flatnonzero(known == 0)[:1].tolist()
     return mistakes + right + empty
+
+
+def _wrong_first(corpus, found) -> list[int]:
+    if found is None or found.prediction.labels is None or len(found.prediction.ids) != corpus.n_documents:
+        return list(range(corpus.n_documents))
+    return np.argsort(~(wrongness(found) > 0), kind="stable").tolist()
 
 
 def wrongness(found) -> np.ndarray:
@@ -124,12 +129,8 @@ def wrongness(found) -> np.ndarray:
         return gaps
     truth = np.where(missing, 0, truth).astype(float).reshape(n, -1)
     labels = np.where(missing.reshape(n, -1), truth, labels.astype(float).reshape(n, -1))
-    scale = 1.0 if coding.scale is None else coding.scale
-    return (
-        np.abs(truth - labels).sum(axis=1)
-        if coding.task == "multilabel"
-        else (np.abs(truth - labels) / scale).sum(axis=1)
-    )
+    scale = 1.0 if coding.scale is None or coding.task == "multilabel" else coding.scale
+    return (np.abs(truth - labels) / scale).sum(axis=1)
 
 
 def find(ids: Sequence[str], corpora: Mapping) -> list[tuple[str, int]]:
@@ -142,6 +143,8 @@ def find(ids: Sequence[str], corpora: Mapping) -> list[tuple[str, int]]:
     """
     if len(ids) > ASKED:
         raise InputError(f"{len(ids)} documents are too many for a page; {ASKED} at most")
+    if not len(ids):
+        return []
     place = {id_: (name, d) for name, corpus in reversed(corpora.items()) for d, id_ in enumerate(corpus.ids)}
     found = []
     for id_ in ids:
@@ -165,32 +168,58 @@ def _texts(corpus, rows: Sequence[int]) -> dict[str, str]:
     return {}
 
 
-def _shown(why: Explanation, parts, corpus, prediction, d: int, text: str | None) -> Shown:
-    effects, pro, contra = _effects(why, parts, corpus, prediction, d)
+def _row(why: Explanation, part: str, places: Mapping[str, int]) -> list:
+    """Return id, prediction, truth, right (1, 0, or -1 where not known), tokens known and not, note, blocks.
+
+    A block is the model's name, outputs, totals, and terms. A term is the place of a topic, or a name; its
+    share, or the value of a covariate as text; what it adds to each output; its words and how often they
+    occur. Shares and what is added are in thousandths.
+    """
+    blocks = [
+        [b.model, b.outputs, _thousandths(b.totals), *(_term(t, places) for t in b.terms)] for b in why.blocks
+    ]
+    id_ = why.id if part == "test" else f"{why.id} ({part})"
+    right = -1 if why.right is None else int(why.right)
+    return [id_, why.predicted, why.true, right, why.n_known, why.n_unknown, why.outputs_note, blocks]
+
+
+def _term(t, places: Mapping[str, int]) -> list:
+    is_share = t.key is not None or t.name.endswith((" other topics", "the other topic"))
+    value = round(1000 * t.value) if is_share else "" if t.value is None else number(t.value)
+    words = [one for w in t.words for one in (w.word, w.count)]
+    return [t.name if t.key is None else places[t.key], value, _thousandths(t.contributions), *words]
+
+
+def _thousandths(values) -> list[int]:
+    return [round(1000 * v) for v in values]
+
+
+def _tinted(why: Explanation, parts, documents, prediction, d: int, text: str | None) -> list:
+    """Return for whom words speak and against whom, whether they are a text, and pieces of it with tints."""
+    effects, pro, contra = _effects(why, parts, documents, prediction, d)
     largest = max((abs(v) for _, v, _ in effects), default=0.0)
 
-    def piece(word: str, value: float, written: str) -> Piece:
-        if abs(value) < FAINT * largest or not largest:
-            return Piece(written)
-        verb = "for" if value > 0 or contra != pro else "against"
-        tip = f"speaks {verb} {pro if value > 0 else contra}"
-        return Piece(written, shade(value, largest), tip)
+    def piece(written: str, value: float) -> list:
+        return [written] if abs(value) < FAINT * largest or not largest else [written, shade(value, largest)]
 
-    if text:
-        known = {word: value for word, value, _ in effects}
-        pieces = []
-        for n, match in enumerate(re.finditer(r"(\W*)([\w'’-]+)?", text)):
-            if n >= READ:
-                pieces.append(Piece(" …"))
-                break
-            between, word = match[1], match[2] or ""
-            value = next((known[w] for w in (word, word.lower()) if w in known), None)
-            pieces.append(Piece(_printable(between)))
-            pieces.append(Piece(_printable(word)) if value is None else piece(word, value, _printable(word)))
-        return Shown(why, [p for p in pieces if p.text], True, pro, contra)
-    effects.sort(key=lambda found: -abs(found[1]) * found[2])
-    pieces = [piece(w, v, shown(w, 40) + (f" ×{n}" if n > 1 else "")) for w, v, n in effects[:LISTED]]
-    return Shown(why, pieces, False, pro, contra)
+    if not text:
+        effects.sort(key=lambda found: -abs(found[1]) * found[2])
+        pieces = [piece(shown(w, 40) + (f" ×{n}" if n > 1 else ""), v) for w, v, n in effects[:LISTED]]
+        return [pro, contra, 0, pieces]
+    known = {word: value for word, value, _ in effects}
+    pieces = []
+    for n, match in enumerate(re.finditer(r"(\W*)([\w'’-]+)?", text)):
+        if n >= READ:
+            pieces.append([" …"])
+            break
+        between, word = match[1], match[2] or ""
+        value = next((known[w] for w in (word, word.lower()) if w in known), 0.0)
+        for one in ([_printable(between)], piece(_printable(word), value)):
+            if one[0] and len(one) == 1 and pieces and len(pieces[-1]) == 1:
+                pieces[-1][0] += one[0]
+            elif one[0]:
+                pieces.append(one)
+    return [pro, contra, 1, pieces]
 
 
 def _printable(text: str) -> str:
@@ -198,39 +227,36 @@ def _printable(text: str) -> str:
 
 
 def _effects(
-    why: Explanation, parts, corpus, prediction, d: int
+    why: Explanation, parts, documents, prediction, d: int
 ) -> tuple[list[tuple[str, float, int]], str, str]:
     """What each word of a document adds to f for the predicted class against another (word, effect, times).
 
     The effect of a token is sum_k p(k | w, d) eta_k / N_d: these are the terms of f, divided among words.
     """
-    part = parts[0]
+    part, block = parts[0], why.blocks[0] if why.blocks else None
     if part.number is not None:
-        if not why.blocks:
+        if block is None:
             return [], "", ""
-        part = next((p for p in parts if shown(p.name) == why.blocks[0].model), part)
-        prediction = part.predict(corpus)
-    words, times, of_topics = explanations.word_parts(part, corpus, prediction, d)
+        part = next(p for p in parts if shown(p.name) == block.model)
+    theta = prediction.theta[[d], part.columns]
+    words, times, of_topics = next(explanations.word_parts(part, documents, [d], theta))
     vocabulary = part.vocabulary
     if not part.outputs or not len(words):
         return [(vocabulary[w], 0.0, int(n)) for w, n in zip(words, times, strict=True)], "", ""
-    eta = part.user_coding.by_class(part.weights[:, :, : part.n_topics].mean(axis=0))
-    names = [shown(name) for name in part.user_coding.spoken_for]
-    if part.user_coding.task == "binary":
-        classes = [shown(name) for name in part.user_coding.classes]
+    coding = part.user_coding
+    eta = coding.by_class(part.weights[:, :, : part.n_topics].mean(axis=0))
+    names = [shown(name) for name in coding.spoken_for]
+    if coding.task == "binary":
+        classes = [shown(name) for name in coding.classes]
         pro, contra = classes[::-1] if why.predicted != classes[0] else classes
         weights = eta[0] if pro == classes[1] else -eta[0]
-    elif part.user_coding.task == "multiclass":
-        blocked = [o for block in why.blocks for o in block.outputs]
-        sides = [n for n in dict.fromkeys([why.predicted, why.true, *blocked]) if n in names]
+    elif coding.task == "multiclass":
+        sides = [n for n in dict.fromkeys([why.predicted, why.true, *block.outputs]) if n in names]
         pro, contra = (sides * 2)[:2]
         weights = eta[names.index(pro)] - (eta[names.index(contra)] if contra != pro else 0)
     else:
-        pro = contra = why.blocks[0].outputs[0] if why.blocks and why.blocks[0].outputs else names[0]
+        pro = contra = block.outputs[0] if block and block.outputs else names[0]
         weights = eta[names.index(pro)] if pro in names else eta[0]
-    effect = weights @ of_topics / max(int(times.sum()), 1)
-    return (
-        [(vocabulary[w], float(e), int(n)) for w, e, n in zip(words, effect, times, strict=True)],
-        pro,
-        contra,
-    )
+    effect = of_topics @ weights / max(int(times.sum()), 1)
+    found = zip(words, effect, times, strict=True)
+    return [(vocabulary[w], float(e), int(n)) for w, e, n in found], pro, contra

@@ -16,11 +16,11 @@ from markupsafe import Markup
 
 from plugsamp import references
 from plugsamp.files.whole import write_text
-from plugsamp.posterior import names, run_folder
+from plugsamp.posterior import run_folder
 from plugsamp.posterior.parts import alone, naming
 from plugsamp.posterior.rankings import DEFAULT, RANKINGS
 from plugsamp.posterior.record import record
-from plugsamp.report import chains, documents, lookup, outcome, texts, topics, verdict, weights
+from plugsamp.report import chains, documents, outcome, texts, topics, verdict, weights
 
 TEMPLATES = ("report.html", "topics.html", "outcome.html", "documents.html", "chains.html", "run.html")
 
@@ -75,9 +75,7 @@ def page(
     classes, classes_note = outcome.with_topics(scored, told, outputs)
     corpora = {"test": test, "new" if new else "training": train}
     corpora = {name: corpus for name, corpus in corpora.items() if corpus is not None}
-    predictor = parts[0] if posterior.owner == "chain" else posterior
-    explained = documents.documents_of(parts, predictor, corpora, chosen, found, texts_by_id or {})
-    looked_up = lookup.lookup_of(parts, predictor, corpora, found, naming(posterior).keys)
+    explained = documents.documents_of(posterior, parts, corpora, chosen, found, texts_by_id or {})
     mixing, why = chains.convergence(posterior)
     metrics = _metrics(posterior, run, train, found, part)
     bars = _bars(posterior, None if new else train, test, found, part)
@@ -94,13 +92,12 @@ def page(
         "likelihood": predictor.source == "posterior" and predictor.loss.calibrated,
         "n_draws": len(predictor.eta), "verdict": [line for line in lines if line], "bars": bars,
         "topics": told, "doubtful": told.doubtful(), "ranking": ranking, "outcome": scored,
-        "first_words": {row.key: " ".join(row.words[:3]) for row in told.rows}, "classes": classes,
+        "classes": classes,
         "classes_note": classes_note, "weights": weights.weights_of(posterior, parts), "explained": explained,
-        "looked_up": looked_up,
         "asked": bool(chosen), "part": part, "new": new, "has_documents": train is not None,
         "chains": chains.chains_of(posterior, metrics.get("seconds")), "mixing": mixing, "mixing_note": why,
         "references": _references(posterior, metrics), "measures": _measures(metrics),
-        "data": _data(posterior, told) | {"documents": looked_up},
+        "data": _data(posterior, told) | {"documents": explained},
     }  # fmt: skip
     return Page(_environment().get_template("report.html").render(context))
 
@@ -224,12 +221,11 @@ def _environment() -> Environment:
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "ensure_ascii": False}
     environment.filters |= {
         "number": texts.number, "percent": texts.percent, "shown": texts.shown, "spoken": _spoken,
-        "one_line": texts.one_line, "plain": texts.plain, "term": texts.term, "titled": chains.title_of,
+        "one_line": texts.one_line, "plain": texts.plain, "titled": chains.title_of,
     }  # fmt: skip
     # The page's own files, trusted; the browser is told the digest of the only script that may run.
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     environment.globals |= {"script": Markup(script), "style": Markup(style), "script_digest": digest}
-    environment.globals |= {"longest": names.LONGEST}
     return environment
 
 

@@ -6,7 +6,7 @@ import math
 
 from plugsamp.brief import one_line, shown
 
-__all__ = ["compact", "number", "one_line", "percent", "plain", "rounded", "shown", "term"]
+__all__ = ["compact", "number", "one_line", "percent", "plain", "rounded", "shown"]
 
 
 def number(value, digits: int = 3, sign: bool = False) -> str:
@@ -23,12 +23,6 @@ def number(value, digits: int = 3, sign: bool = False) -> str:
         whole = math.floor(math.log10(size)) + 1 if size else 1
         text = f"{value:{form},.{max(digits - whole, 0)}f}"
     return text.replace("-", "−")
-
-
-def term(value: float) -> str:
-    """A part of a sum, with as many decimals as its fellows."""
-    form = "+.3f" if 0.0005 <= abs(value) < 1e4 or value == 0 else "+.1e"
-    return f"{value:{form}}".replace("-", "−")
 
 
 def plain(value) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
+import zlib
 from html.parser import HTMLParser
 
 import numpy as np
@@ -41,6 +43,23 @@ class Reading(HTMLParser):
             self.text.append(data)
 
 
+def data_of(path) -> dict:
+    """What the script of a page knows."""
+    return json.loads(re.search(r'id="data">(.*?)</script>', path.read_text(encoding="utf-8"))[1])
+
+
+def short(data: dict) -> list:
+    """The rows of documents that are explained in short."""
+    return json.loads(zlib.decompress(base64.b64decode(data["documents"]["short"])))
+
+
+def strings(value) -> list[str]:
+    """All texts in lists within lists."""
+    if isinstance(value, list):
+        return [text for one in value for text in strings(one)]
+    return [value] if isinstance(value, str) else []
+
+
 def read(path) -> Reading:
     """The page, held to what every page must be."""
     page = path.read_text(encoding="utf-8")
@@ -56,6 +75,11 @@ def read(path) -> Reading:
             assert attributes.get("role") == "img" or attributes.get("aria-hidden") == "true"
     assert sum(tag == "script" for tag, _ in found.seen) == 2
     assert not re.search(r"@import|url\(|https?://", page)
+    explained = data_of(path)["documents"]
+    if explained is not None:  # the script writes them
+        found.text += strings([explained["full"]])
+        if explained["n"] > len(explained["full"]):
+            assert len(short({"documents": explained})) == explained["n"] - len(explained["full"])
     assert "undefined" not in page.split("<script>")[0] and "nan" not in "".join(found.text).lower().split()
     return found
 

@@ -12,6 +12,8 @@ from plugsamp.cli import main
 from plugsamp.posterior import names
 from plugsamp.posterior.parts import naming
 
+from .pages import data_of, short
+
 HOSTILE = "</script><img src=x onerror=\"document.title='owned'\">"
 LONG = "a label of more than sixty characters, as departments have them"
 ROWS = "table.topics > tbody"
@@ -81,9 +83,9 @@ def test_nobody_is_left_out(opened, page, width, scheme):
     shown = opened(page, width, color_scheme=scheme)
     shown.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true; })")
     shown.locator("button.open").first.click()
-    short = shown.evaluate("JSON.parse(document.getElementById('data').textContent).documents.rows.at(-1)[0]")
-    shown.get_by_label("Find a document").fill(short)
-    assert shown.locator("details.document.short").count() == 1
+    before = shown.locator("details.document").count()
+    shown.get_by_label("Find a document").fill(short(data_of(page))[-1][0])
+    assert shown.locator("details.document").count() == before + 1
     found = axe.run(shown).response["violations"]
     told = [(one["id"], one["nodes"][0]["html"][:200], len(one["nodes"])) for one in found]
     assert told == []
@@ -161,16 +163,17 @@ def test_topics_open(opened, page):
 def test_documents_are_looked_up(opened, page):
     shown = opened(page, 400)
     shown.click("nav a[href='#documents']")
-    told = shown.evaluate("JSON.parse(document.getElementById('data').textContent).documents")
-    assert len(told["rows"]) == told["total"] == 23  # all held-out documents, of which twelve have their text
+    told, rows = data_of(page)["documents"], short(data_of(page))
     explained = shown.eval_on_selector_all("details.document .id", "all => all.map(e => e.textContent)")
-    row = next(row for row in told["rows"] if row[0] not in explained)
+    assert explained == [row[0] for row in told["full"]]
+    assert len(explained) + len(rows) == told["n"] == told["total"] == 23  # all held-out documents
+    row = rows[0]
     field = shown.get_by_label("Find a document")
     field.fill(row[0])
     card = shown.locator("details.document:visible")
     assert card.count() == 1 and card.get_attribute("open") is not None
     assert card.locator(".id").inner_text() == row[0]
-    assert told["names"][row[1]] in card.locator("summary").inner_text()
+    assert row[1] in card.locator("summary").inner_text()
     f = [float(v.replace("−", "-")) for v in card.locator("tfoot .n").all_inner_texts()]
     cells = card.locator("tbody .pos, tbody .neg").all_inner_texts()
     parts = np.array([float(v.replace("−", "-")) for v in cells]).reshape(-1, len(f))

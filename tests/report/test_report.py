@@ -14,7 +14,7 @@ from plugsamp.cli import main
 from plugsamp.posterior import names
 from plugsamp.report import texts
 
-from .pages import HOSTILE, documents, fit, read
+from .pages import HOSTILE, data_of, documents, fit, read
 
 
 def many(i, c):
@@ -46,11 +46,11 @@ RUNS = {
                    ["Covariates", "place=p1", "intercept"]),
     "words as covariates": ({}, ["covariates.words=tfidf"], ["word:soup"]),
     "one against the rest": ({}, ["multiclass=ovr", "loss=logistic"],
-                             ["3 separate models (ovr)", "Model: food"]),
+                             ["3 separate models (ovr)", "food"]),
     "one against one": ({}, ["multiclass=ovo"], ["3 separate models (ovo)", "food | music"]),
     "two steps": ({}, ["supervised=two_step"], ["Confusion matrix"]),
     "no test documents": ({"split": False}, [], ["No documents were kept out", "(training)"]),
-    "empty documents": ({"empty": True}, [], ["It knows no word of the document"]),
+    "empty documents": ({"empty": True}, [], ["Confusion matrix"]),
     "missing labels": ({"label": lambda i, c: None if i % 5 == 2 else "ab"[c % 2]},
                        ["corpus.missing_labels=true"], ["not known and left out"]),
     "no model kept": ({}, ["save_model=false"], ["Confusion matrix"]),
@@ -77,6 +77,11 @@ def test_every_run_has_a_sensible_page(at, kind, capsys):
     for phrase in wanted:
         assert phrase in text
     assert "What is approximate" in text and "plugsamp fit" in text
+    explained = data_of(page)["documents"]
+    if kind == "empty documents":
+        assert [row[4] for row in explained["full"]].count(0) == 1  # tokens that the model knows
+    if kind.startswith("one against"):  # a table of the model of each of the two classes, or of their pair
+        assert {len(row[7]) for row in explained["full"]} == {2 if kind.endswith("rest") else 1}
     if kind == "no model kept":
         return
     # The command makes the same page again of the folder and the corpus.
@@ -135,7 +140,7 @@ def test_a_run_without_its_corpus_keeps_what_it_has(at, capsys):
     (at / "new.jsonl").write_text('{"id": "n1", "text": "bread soup butter"}\n')
     assert main(["report", "run=run", *new, "documents=[n1]", "out=why.html"]) == 0
     page = (at / "why.html").read_text()
-    assert "n1 (new)" in page and "(training)" not in page
+    assert [row[0] for row in data_of(at / "why.html")["documents"]["full"]] == ["n1 (new)"]
     assert "not those that the run was fitted to" in page
     assert main(["report", "run=run", *options, "documents=[nobody]"]) == 2
     assert "no document 'nobody'" in capsys.readouterr().err
@@ -152,8 +157,10 @@ def test_the_text_of_documents_is_read_again(at):
         out.writelines(json.dumps({k: v for k, v in row.items() if k != "tokens"}) + "\n" for row in rows)
     assert fit() == 0
     before = (at / "run" / "report.html").read_text()
-    shown = "".join(read(at / "run" / "report.html").text)
-    assert f"An ORBIT, {HOSTILE}" in shown
+    read(at / "run" / "report.html")
+    explained = data_of(at / "run" / "report.html")["documents"]["full"]
+    written = ["".join(text for text, *_ in row[-1]) for row in explained]
+    assert all(f"An ORBIT, {HOSTILE}" in text for text in written)
     assert main(["report", "run=run"]) == 0
     assert (at / "run" / "report.html").read_text() == before
 

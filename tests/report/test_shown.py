@@ -170,9 +170,9 @@ def test_words_of_a_document_add_up_to_its_prediction():
     corpus = corpus_of()
     fitted = ps.fit(corpus, ps.Model(3, loss="hinge"), sweeps=12)
     parts = list(fitted.parts)
-    (one,) = documents.documents_of(parts, fitted, {"test": corpus}, ["7"], None, {})
-    effects, pro, contra = documents._effects(one.why, parts, corpus, fitted.predict(corpus), 7)
-    assert pro == one.why.predicted != contra
+    (why,) = explanations.explain(parts, fitted, corpus, [7])
+    effects, pro, contra = documents._effects(why, parts, corpus, fitted.predict(corpus), 7)
+    assert pro == why.predicted != contra
     names = list(map(str, fitted.coding.classes))
     eta, prediction = fitted.eta.mean(axis=0), fitted.predict(corpus)
     phi, theta = fitted.phi.astype(float), prediction.theta[7]
@@ -187,10 +187,11 @@ def test_a_text_is_shown_with_its_words_tinted():
     fitted = ps.fit(corpus, ps.Model(3, loss="hinge"), sweeps=12)
     text = "Before W0, w1;\n\u202ew2 and unknown."
     made = {"test": corpus}, ["7"], None, {"7": text}
-    (one,) = documents.documents_of(list(fitted.parts), fitted, *made)
-    assert one.is_text
-    assert "".join(p.text for p in one.pieces) == text.replace("\u202e", " ").replace("\n", " ")
-    assert {p.text for p in one.pieces if p.shade} <= {"W0", "w1", "w2"}
+    found = documents.documents_of(fitted, list(fitted.parts), *made)
+    ((*_, is_text, pieces),) = found["full"]
+    assert is_text
+    assert "".join(text for text, *_ in pieces) == text.replace("\u202e", " ").replace("\n", " ")
+    assert {text for text, *shade in pieces if shade} <= {"W0", "w1", "w2"}
 
 
 @pytest.mark.parametrize(

@@ -334,9 +334,9 @@
     } catch (error) { say(`The file cannot be taken: ${error.message}`); }
     file.value = "";
   });
-  const textOf = (tbody) => $$("th .tn, .ws, .doubt, .speaks bdi", tbody.rows[0]).map((one) => one.textContent).join(" ") + ` ${numberOf(keyOf(tbody))}`;
+  const filtered = (tbody) => $$("th .tn, .ws, .doubt, .speaks bdi", tbody.rows[0]).map((one) => one.textContent).join(" ") + ` ${numberOf(keyOf(tbody))}`;
   tools.append(
-    ...filterField(bodies, "Filter", textOf, cut),
+    ...filterField(bodies, "Filter", filtered, cut),
     make("label", {}, "Words by", ranking), make("label", {}, "λ", slider, value), make("label", {}, "Sort", order),
     download, make("label", { className: "file" }, "Load names", file), message,
   );
@@ -370,62 +370,95 @@
     choose($(".listed li").dataset.t);
   }
 
-  // Documents that are looked up: those explained on the page, and short explanations of others.
-  const told = data.documents;
-  const thousandths = (n) => (n > 0 ? "+" : "") + (n / 1000).toFixed(3).replace("-", "−");
-  const cell = (tag, label, ...inside) => {
-    const one = make(tag, { className: "n" }, ...inside);
+  // Documents: some in full, and many in short, which are compressed.
+  const told = data.documents, lookup = $(".tools[data-for=documents]"), shelf = $(".documents");
+  const added = (n) => make("span", { className: n > 0 ? "pos" : "neg", textContent: `${n > 0 ? "+" : ""}${(n / 1000).toFixed(3)}`.replace("-", "−") });
+  const cell = (label, ...inside) => {
+    const one = make("td", { className: "n" }, ...inside);
     one.dataset.label = label;
     return one;
   };
-  const textOfRow = ([id, predicted, truth, right]) =>
-    `${id} predicted ${told.names[predicted]}, true ${told.names[truth]} ${["", "wrong", "right"][right + 1]}`;
-  const cardOf = ([id, predicted, truth, right, known, outputs, totals, ...terms], opened) => {
-    const names = outputs.map((o) => told.names[o]), n = names.length;
-    const sums = (values) => values.map((v, i) => cell("td", names[i], make("span", { className: v > 0 ? "pos" : "neg", textContent: thousandths(v) })));
-    const rows = terms.map(([of, share, ...rest]) => {
-      const head = make("th", { scope: "row" }, ...(of < 0 ? [make("bdi", { textContent: told.names[-1 - of] })] : linkTo(data.topics[of])));
-      const words = make("td", { className: "words" });
-      for (let i = n; i < rest.length; i += 2) {
-        words.append(make("span", { textContent: told.names[rest[i]] + (rest[i + 1] > 1 ? ` ×${rest[i + 1]}` : "") }), " ");
-      }
-      return make("tr", {}, head, cell("td", "Share or value", typeof share === "number" ? `${(share / 10).toFixed(1)} %` : share), ...sums(rest.slice(0, n)), words);
+  const blockOf = (id, [model, outputs, totals, ...terms]) => {
+    const sums = (values, wrap = (v) => v) => values.map((v, i) => cell(outputs[i], wrap(added(v))));
+    const rows = terms.map(([of, share, parts, ...words]) => {
+      const head = make("th", { scope: "row" }, ...(typeof of === "string" ? [make("bdi", { textContent: of })] : linkTo(data.topics[of])));
+      const own = make("td", { className: "words" });
+      for (let i = 0; i < words.length; i += 2) own.append(make("span", { textContent: words[i] + (words[i + 1] > 1 ? ` ×${words[i + 1]}` : "") }), " ");
+      return make("tr", {}, head, cell("Share or value", typeof share === "number" ? `${(share / 10).toFixed(1)} %` : share), ...sums(parts), own);
     });
-    const heads = ["Topic or covariate", "Share or value", ...names, "Its words here"].map((textContent, i, all) =>
+    const heads = ["Topic or covariate", "Share or value", ...outputs, "Its words here"].map((textContent, i, all) =>
       make("th", { scope: "col", className: i && i < all.length - 1 ? "n" : "", dir: "auto", textContent }));
-    const foot = make("tfoot", {}, make("tr", {}, make("th", { scope: "row", textContent: "Sum" }), make("td", {}), ...sums(totals), make("td", {})));
-    const table = make("table", { className: "terms cards" }, make("caption", { textContent: "Share × weight, by topic" }),
-      make("thead", {}, make("tr", {}, ...heads)), make("tbody", {}, ...rows), foot);
+    const caption = (model ? `Model: ${model}. ` : "") + (totals.length ? "Share × weight, by topic" : "Shares of topics");
+    const table = make("table", { className: "terms cards" }, make("caption", { textContent: caption, dir: "auto" }),
+      make("thead", {}, make("tr", {}, ...heads)), make("tbody", {}, ...rows));
+    if (totals.length) {
+      const bold = (sum) => make("b", {}, sum);
+      table.append(make("tfoot", {}, make("tr", {}, make("th", { scope: "row", textContent: "Sum" }), make("td", {}), ...sums(totals, bold), make("td", {}))));
+    }
     const region = make("div", { className: "scroll", tabIndex: 0, role: "region" }, table);
-    region.setAttribute("aria-label", `Terms of ${id}`);
-    const bold = (label) => make("b", { textContent: told.names[label], dir: "auto" });
-    const mark = (text, more = "") => make("span", { className: "mark" + more, textContent: text });
-    const answer = make("span", {}, "predicted ", bold(predicted));
-    if (right === 1) answer.append(" ", mark("✓ right")); else if (told.names[truth]) answer.append(", true ", bold(truth));
-    const summary = make("summary", {}, make("span", { className: "id", dir: "auto", textContent: id }), " ", answer);
-    if (right === 0) summary.append(" ", mark("✗ wrong", " wrong"));
-    return make("details", { className: "document short", open: opened }, summary, region,
-      make("p", { className: "fine", textContent: `${known.toLocaleString("en")} tokens known to the model.` }));
+    region.setAttribute("aria-label", `Terms of ${id}${model && `, ${model}`}`);
+    return region;
   };
-  const lookup = $(".tools[data-for=documents]");
-  if (lookup && told) {
-    const cards = $$("details.document"), ids = new Set(cards.map((card) => $(".id", card).textContent));
+  const textOf = (pro, contra, isText, pieces) => {
+    const numbers = shelf.dataset.numbers === "true";
+    const head = make("p", { className: "fine" }, isText ? "Text" : "Its words, those that matter most first");
+    const key = (shade, textContent) => make("span", { className: `key ${shade}`, textContent });
+    if (pro) head.append(": ", key("p3", (numbers ? "raises " : "") + pro), " ", key("n3", numbers ? "lowers it" : contra === pro ? "against it" : contra));
+    const text = make("p", { className: isText ? "text" : "text bag", dir: "auto" });
+    for (const [textContent, shade] of pieces) {
+      const way = shade && (shade[0] === "p" || contra !== pro ? "for" : "against");
+      if (shade) text.append(make("mark", { className: shade, title: `speaks ${way} ${shade[0] === "p" ? pro : contra}`, textContent }));
+      else text.append(isText ? textContent : make("span", { textContent }));
+      if (!isText) text.append(" ");
+    }
+    return [head, text];
+  };
+  const cardOf = ([id, predicted, truth, right, known, unknown, note, blocks, ...text], opened) => {
+    const bold = (textContent) => make("b", { textContent, dir: "auto" });
+    const mark = (textContent, more = "") => make("span", { className: "mark" + more, textContent });
+    const summary = make("summary", {}, make("span", { className: "id", dir: "auto", textContent: id }));
+    if (predicted) {
+      const answer = make("span", {}, "predicted ", bold(predicted));
+      if (truth && right === 1) answer.append(" ", mark("✓ right")); else if (truth) answer.append(", true ", bold(truth));
+      summary.append(" ", answer);
+    }
+    if (right === 0) summary.append(" ", mark("✗ wrong", " wrong"));
+    const tokens = `${known.toLocaleString("en")} tokens known to the model${unknown ? `, ${unknown.toLocaleString("en")} not` : ""}.`;
+    const prior = known ? "" : " It knows no word of the document, so the prior speaks: every topic has its prior share.";
+    const foot = make("p", { className: "fine", textContent: `${tokens}${prior} ${note}` });
+    const beside = make("div", { className: text.length ? "beside" : "" }, make("div", {}, ...blocks.map((block) => blockOf(id, block))));
+    beside.append(make("div", {}, ...(text.length && text[3].length ? textOf(...text) : []), foot));
+    return make("details", { className: "document", open: opened }, summary, beside);
+  };
+  const finder = (others) => {
+    const rows = [...told.full, ...others], full = new Set(told.full), cards = $$("details.document", shelf);
+    const line = ([id, predicted, truth, right]) => `${id} predicted ${predicted}, true ${truth} ${["", "wrong", "right"][right + 1]}`.toLowerCase();
+    const lines = new Map(rows.map((row) => [row, line(row)]));
     const input = make("input", { type: "search", placeholder: "id, class, wrong" }), output = make("output", {}), found = make("div", {});
     input.addEventListener("input", () => {
       const text = input.value.trim().toLowerCase(), wanted = text.split(/\s+/).filter(Boolean);
-      const hit = (line) => wanted.every((word) => line.toLowerCase().includes(word));
-      for (const card of cards) card.hidden = !hit($("summary", card).textContent);
-      const rows = wanted.length ? told.rows.filter((row) => hit(textOfRow(row))) : [];
+      const hits = rows.filter((row) => wanted.every((word) => lines.get(row).includes(word)));
       const near = ([id]) => (id.toLowerCase() === text ? 2 : id.toLowerCase().split(/[^\p{L}\p{N}]+/u).includes(wanted[0]) ? 1 : 0);
-      rows.sort((a, b) => near(b) - near(a));
-      const others = rows.filter(([id]) => !ids.has(id));
-      found.replaceChildren(...others.slice(0, MATCHES).map((row, i) => cardOf(row, i === 0)));
-      output.textContent = wanted.length ? `${rows.length} of ${told.rows.length}${others.length > MATCHES ? `, the first ${MATCHES} shown` : ""}` : "";
+      told.full.forEach((row, i) => { cards[i].hidden = !hits.includes(row); });
+      const short = wanted.length ? hits.filter((row) => !full.has(row)).sort((a, b) => near(b) - near(a)) : [];
+      found.replaceChildren(...short.slice(0, MATCHES).map((row, i) => cardOf(row, i === 0)));
+      output.textContent = wanted.length ? `${hits.length} of ${rows.length}${short.length > MATCHES ? `, the first ${MATCHES} shown` : ""}` : "";
       show();
     });
     lookup.append(make("label", {}, "Find a document", input), output);
     lookup.after(found);
     lookup.hidden = false;
+  };
+  if (told) {
+    shelf.append(...told.full.map((row, i) => cardOf(row, i === 0 || "open" in shelf.dataset)));
+    const inflate = async () => {
+      const bytes = Uint8Array.from(atob(told.short), (c) => c.charCodeAt(0));
+      return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).json();
+    };
+    inflate().then(finder, () => {
+      finder([]);
+      lookup.append(make("p", { className: "note", textContent: `This browser cannot unpack the other documents (it has no DecompressionStream): only the ${told.full.length} below can be found.` }));
+    });
   }
 
   // A phone begins with the topics; other sections are a touch away.
