@@ -159,7 +159,17 @@ def plans() -> dict[str, list[dict]]:
         "topics": [old, *grid, *betas],
         "losses": [*first, *logistic, *probit],
         "words": [words[0], *baseline, *readme, *words[1:]],
+        "variances": variances(),
     }
+
+
+def variances() -> list[dict]:
+    """Fixed and drawn variances of the weights, with losses that are likelihoods, without and with words."""
+    losses = [{"loss": "probit"}, {"loss": "logistic", "cost": 1.0}, {"loss": "multinomial"}]
+    priors = [{"variance": 1.0}, {"variance": 10.0}, {"variance": 100.0}, {"prior": "hierarchical"},
+              {"prior": "hierarchical", "shared": True}]  # fmt: skip
+    chosen = list(itertools.product(({}, {"words": "tfidf"}), losses, priors))
+    return [loss | {"beta": 0.05} | prior | words for words, loss, prior in chosen]
 
 
 def label(setting: dict) -> str:
@@ -172,10 +182,12 @@ def label(setting: dict) -> str:
 
 def model_of(setting: dict) -> ps.Model:
     loss = {name: setting[name] for name in ("cost",) if name in setting}
-    prior = {name: setting[name] for name in ("variance", "covariate_variance") if name in setting}
+    names = ("variance", "covariate_variance", "shared", "scale")
+    prior = getattr(ps.priors, setting.get("prior", "normal").capitalize())
+    weights = prior(**{name: setting[name] for name in names if name in setting})
     return ps.Model(
         K, alpha=setting.get("alpha", 0.1), beta=setting["beta"],
-        loss=getattr(ps.losses, setting["loss"].capitalize())(**loss), weights=ps.priors.Normal(**prior),
+        loss=getattr(ps.losses, setting["loss"].capitalize())(**loss), weights=weights,
     )  # fmt: skip
 
 

@@ -41,8 +41,9 @@ def evaluate(prediction, responses) -> dict:
         others, and ``r2_<name>`` and so on where there are several).
 
         Where the loss is a likelihood also, for classes, ``log_loss`` (minus the mean log probability of
-        the true label, of labels that the model knows); for real responses ``log_density`` (the mean log
-        predictive density of a value), ``coverage_90`` (the share of values inside the central
+        the true label, of labels that the model knows) and ``calibration_error`` (the function of this
+        name; of several labels that of all labels together); for real responses ``log_density`` (the mean
+        log predictive density of a value), ``coverage_90`` (the share of values inside the central
         interval of 90 %) and ``coverage_90_lowest`` (that of the fifth of the documents, sorted by
         prediction, in which it is lowest; None with fewer than 50 values).
 
@@ -81,6 +82,22 @@ def evaluate(prediction, responses) -> dict:
     true = np.where(missing, 0, responses).astype(float)
     measure = _labels if task == "multilabel" else _real
     return {"main": MAIN[task]} | measure(prediction, labels, true, missing)
+
+
+def calibration_error(probabilities, right) -> float:
+    """Return the expected calibration error: how far probabilities are from the shares that were right.
+
+    Of ten bins of equal width the mean of |mean probability - share right|, by predictions (Guo et al. 2017).
+
+    Parameters
+    ----------
+    probabilities : float (n,)
+        Of what was predicted, n of 1 or more.
+    right : bool (n,)
+    """
+    bins = np.minimum((10 * probabilities).astype(int), 9)
+    gaps = np.bincount(bins, weights=probabilities - right)
+    return float(np.abs(gaps).sum() / len(probabilities))
 
 
 def _counted(n_scored, n_missing) -> dict:
@@ -126,6 +143,8 @@ def _classes(prediction, responses) -> dict:
         scores["log_loss"] = (
             float(sk.log_loss(np.array(t)[known], p, labels=range(n_classes))) if known.any() else None
         )
+        right = np.equal(t, prediction.probabilities[~missing].argmax(axis=1))
+        scores["calibration_error"] = calibration_error(prediction.probabilities[~missing].max(axis=1), right)
     return scores | _counted(len(true), missing.sum())
 
 
@@ -151,6 +170,8 @@ def _labels(prediction, labels, true, missing) -> dict:
         scores["log_loss"] = float(
             sk.log_loss(true[observed], prediction.probabilities[observed], labels=[0, 1])
         )
+        error = calibration_error(prediction.probabilities[observed], true[observed] > 0)
+        scores["calibration_error"] = error
     return scores | counted
 
 

@@ -27,6 +27,7 @@ MEASURES = {
     "f1_micro": "F1 (micro)",
     "f1_macro": "F1 (macro)",
     "log_loss": "log loss",
+    "calibration_error": "calibration error",
     "r2": "R²",
     "rmse": "root mean squared error",
     "mae": "mean absolute error",

@@ -9,7 +9,8 @@ from collections.abc import Callable, Mapping
 #: Measures that runs are compared by, and whether more is better.
 HIGHER = {
     "accuracy": True, "f1_micro": True, "f1_macro": True, "r2": True, "log_density": True,
-    "log_likelihood": True, "log_loss": False, "rmse": False, "mae": False, "perplexity": False,
+    "log_likelihood": True, "log_loss": False, "calibration_error": False, "rmse": False, "mae": False,
+    "perplexity": False,
 }  # fmt: skip
 
 #: Measures that have a right value, neither the largest nor the smallest.

@@ -12,10 +12,12 @@ from plugsamp.sweeps import metric as metrics_by_name
 
 #: Measures by what they are of.
 OF_WORDS = ("log_likelihood", "perplexity")
-OF_CLASSES = ("accuracy", "f1_micro", "f1_macro", "log_loss")
+OF_CLASSES = ("accuracy", "f1_micro", "f1_macro", "log_loss", "calibration_error")
 
 #: Those that only a loss that is a likelihood has.
-OF_LIKELIHOODS = ("log_loss", "log_density", "coverage_90", "coverage_90_lowest")
+OF_LIKELIHOODS = ("log_loss", "calibration_error", "log_density", "coverage_90", "coverage_90_lowest")
+#: Of these, those that need probabilities of classes.
+OF_PROBABILITIES = OF_LIKELIHOODS[:2]
 
 _KINDS = {"real": "real", "count": "real", "binary": "classes", "multiclass": "classes"}
 
@@ -55,7 +57,8 @@ def impossible(name: str, loss) -> str | None:
         return f"{measure} is of {other}, and {_called(loss)} is not for those"
     if measure in OF_LIKELIHOODS:
         calibrated = getattr(loss, "calibrated", False)
-        if calibrated is False or (measure == "log_loss" and type(loss).probabilities is Loss.probabilities):
+        none = type(loss).probabilities is Loss.probabilities
+        if calibrated is False or (measure in OF_PROBABILITIES and none):
             return f"{_called(loss)} is no likelihood, so it has no {measure}"
     return None
 

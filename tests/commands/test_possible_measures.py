@@ -16,7 +16,7 @@ from plugsamp.sweeps import metric
 from plugsamp.sweeps.possible import impossible
 
 CLASSES, REAL = (
-    {"accuracy", "f1_micro", "f1_macro", "log_loss"},
+    {"accuracy", "f1_micro", "f1_macro", "log_loss", "calibration_error"},
     {"r2", "rmse", "mae", "log_density", "coverage_90", "coverage_90_lowest"},
 )
 WORDS = {"log_likelihood", "perplexity"}
@@ -25,7 +25,7 @@ WORDS = {"log_likelihood", "perplexity"}
 @pytest.mark.parametrize(
     ("loss", "has"),
     [
-        (Hinge(), CLASSES - {"log_loss"}),
+        (Hinge(), CLASSES - {"log_loss", "calibration_error"}),
         (Logistic(), CLASSES),
         (Probit(), CLASSES),
         (Gaussian(), REAL),

@@ -10,7 +10,7 @@ import pytest
 
 from plugsamp.losses.coding import Coding
 from plugsamp.prediction.coverage import coverage
-from plugsamp.prediction.metrics import evaluate
+from plugsamp.prediction.metrics import calibration_error, evaluate
 
 
 def prediction(labels, task, classes, probabilities=None, calibrated=None):
@@ -103,6 +103,8 @@ def test_log_loss_where_there_is_a_likelihood():
         found = evaluate(prediction(labels, "multiclass", "abc", p, True), true)
     assert found["log_loss"] == pytest.approx(-(np.log(0.7) + np.log(0.1)) / 2)
     assert found["accuracy"] == pytest.approx(1 / 3)
+    # .7 was right, .8 (of "b") and .4 (of a label never seen) were not
+    assert found["calibration_error"] == pytest.approx((0.3 + 0.8 + 0.4) / 3)
     for calibrated in (False, None):
         uncalibrated = prediction(labels, "multiclass", "abc", p, calibrated)
         assert "log_loss" not in evaluate(uncalibrated, list("abca"))
@@ -113,6 +115,12 @@ def test_log_loss_of_several_labels():
     true = np.array([[1, 1], [0, np.nan]])
     found = evaluate(prediction((p > 0.5).astype(np.int8), "multilabel", "xy", p, True), true)
     assert found["log_loss"] == pytest.approx(-(np.log(0.7) + np.log(0.2) + np.log(0.9)) / 3)
+    assert found["calibration_error"] == pytest.approx((0.3 + 0.8 + 0.1) / 3)
+
+
+def test_calibration_error_is_of_means_in_a_bin():
+    p, right = np.array([0.91, 0.95, 0.99, 1.0, 0.61, 0.69]), np.array([1, 1, 1, 0, 1, 0])
+    assert calibration_error(p, right) == pytest.approx((3.85 - 3 + 1.3 - 1) / 6)
 
 
 def test_density_and_coverage_of_real_responses():
