@@ -42,7 +42,8 @@ class InProcess:
 
     def write(self, sweep: int, arrays: Mapping[str, np.ndarray], content: Mapping) -> None:
         """Replace the checkpoint."""
-        copies = {name: np.array(array) for name, array in arrays.items()}
+        # Kept draws never change, and may be large.
+        copies = {name: a if name == "etas" else np.array(a) for name, a in arrays.items()}
         self.states["last"] = copies, json.loads(json.dumps(content))
 
     def newest(self) -> tuple[dict[str, np.ndarray], dict] | None:

@@ -78,6 +78,7 @@ class Settings:
     sweeps: int
     burn_in: int | None
     thin: int
+    keep_draws: str | int
     seed: int | None
     weight_update: str
     weight_passes: int

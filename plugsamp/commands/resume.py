@@ -22,7 +22,9 @@ from plugsamp.sweeps.status import INTERRUPTED, KILLED, status_of
 log = logging.getLogger(__name__)
 
 #: Options that runs of older versions have not, as they were then.
-LATER = {"netcdf": False, "topic_words": "probability", "reference": None, "decide": "zero"}
+LATER = {
+    "netcdf": False, "topic_words": "probability", "reference": None, "decide": "zero", "keep_draws": "all",
+}  # fmt: skip
 
 #: What may change.
 OPTIONS = (

@@ -23,6 +23,7 @@ from plugsamp.exchange import check_netcdf, write_netcdf
 from plugsamp.files.storage import StorageError
 from plugsamp.files.whole import write_json
 from plugsamp.fitting.fit import check_scheme, fit, kept_sweeps
+from plugsamp.fitting.keeping import check_keep
 from plugsamp.fitting.progress import Progress
 from plugsamp.fitting.runfolder import CHECKPOINT, CONFIG, TraceFile
 from plugsamp.fitting.second_step import SecondStep
@@ -65,6 +66,7 @@ def check(settings, chosen: Mapping) -> Model:
         whole("seed", settings.seed, most=None)
     check_update(settings.weight_update, settings.weight_passes)
     check_decide(settings.decide)
+    check_keep(settings.keep_draws)
     check_scheme(settings.supervised, settings.multiclass, settings.chains)
     if settings.supervised != "two_step" and settings.second_step != SecondStep():
         raise ValueError("options of second_step are for supervised=two_step, which is not chosen")
@@ -209,6 +211,7 @@ def _fit(settings, chosen, model, split, folder: Path, resumed) -> Posterior:
                 sweeps=settings.sweeps,
                 burn_in=settings.burn_in,
                 thin=settings.thin,
+                keep_draws=settings.keep_draws,
                 weight_update=settings.weight_update,
                 weight_passes=settings.weight_passes,
                 covariates=settings.covariates,

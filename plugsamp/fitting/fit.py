@@ -19,6 +19,7 @@ from plugsamp.covariates.encoder import Encoder
 from plugsamp.covariates.options import Covariates
 from plugsamp.errors import InputWarning
 from plugsamp.fitting.deciding import decided
+from plugsamp.fitting.keeping import check_keep
 from plugsamp.fitting.recording import STARTING, Recording, in_start
 from plugsamp.fitting.second_step import SecondStep
 from plugsamp.fitting.separate import fit_separately
@@ -47,6 +48,7 @@ def fit(
     sweeps: int = 100,
     burn_in: int | None = None,
     thin: int = 5,
+    keep_draws: str | int = "auto",
     init="auto",
     weight_update: str = "auto",
     weight_passes: int = 1,
@@ -77,6 +79,10 @@ def fit(
         Sweeps before draws are kept, by default half of them.
     thin : int
         Keep every `thin`-th draw. The last sweep's draw is always kept.
+    keep_draws : {"auto", "all"} or int
+        How many of these draws of the weights are kept whole: all, a number, or as many as take 64 MB, at
+        least 16. Where some are not, those that are get the mean and the variance of all, weight by weight
+        (`plugsamp.fitting.keeping`).
     init : array (N,) of int, Start or str
         The first topics; or how to find some (`plugsamp.fitting.starts.Start`, or the name of a method).
     weight_update, weight_passes
@@ -145,6 +151,7 @@ def fit(
     4
     """
     kept_sweeps(sweeps, burn_in, thin)
+    check_keep(keep_draws)
     checkpoint = _place(checkpoint, resume)
     observers, n_jobs = list(observers), n_jobs_of(n_jobs)
     if not isinstance(corpus, Corpus):
@@ -165,7 +172,9 @@ def fit(
     _warn_of_few_tokens(corpus, model)
     if init is None or isinstance(init, str):
         init = Start("random" if init is None else init)
-    sampling = Sampling(seed, sweeps, burn_in, thin, weight_update, weight_passes, supervised, second_step)
+    sampling = Sampling(
+        seed, sweeps, burn_in, thin, keep_draws, weight_update, weight_passes, supervised, second_step
+    )
     start = repr(init) if isinstance(init, Start) else "topics"
     about = {
         "corpus": corpus, "burn_in": sampling.first, "joint": not sampling.two_step(model),
@@ -205,6 +214,7 @@ class Sampling:
     sweeps: int
     burn_in: int | None
     thin: int
+    keep_draws: str | int
     weight_update: str
     weight_passes: int
     supervised: str
@@ -267,7 +277,7 @@ def _one_chain(
         chain = _chain(corpus, without_responses(model) if two_step else model, kernel, backend, init,
                        sampling, saved)  # fmt: skip
         stack.callback(chain.close)  # worker processes, if any
-        recording = Recording(chain, proportions=two_step)
+        recording = Recording(chain, two_step, sampling.keep_draws)
         if recorder is not None:
             recorder.begin(identity, sampling.sweeps)
         _sample(recording, init, sampling, observers, recorder, saved)

@@ -11,6 +11,7 @@ import numpy as np
 from plugsamp.chain import Chain
 from plugsamp.files.storage import StorageError
 from plugsamp.fitting import running
+from plugsamp.fitting.keeping import Moments, most_draws, whole_sweeps
 from plugsamp.fitting.starts import Start, warm
 from plugsamp.posterior.draws import Draws
 from plugsamp.posterior.trace import Trace
@@ -37,6 +38,8 @@ class Recording:
     chain : Chain
     proportions : bool
         Keep the mean topic proportions of the training documents too.
+    keep_draws : {"auto", "all"} or int
+        How many draws of the weights are kept whole (`plugsamp.fitting.keeping`).
 
     Attributes
     ----------
@@ -44,10 +47,12 @@ class Recording:
         A row a sweep (see `plugsamp.fitting.running.trace_row`).
     kept : list of int
         The sweeps whose draws are kept.
-    eta : list of float64 arrays (C, J)
-        The kept draws of the weights.
+    whole : list of int
+        Those of them whose weights are kept whole.
     parameters : list of dict of float64 arrays
-        The kept draws of the loss's parameters.
+        The draws of the loss's parameters of these sweeps.
+    moments : Moments or None
+        Of the weights of all kept sweeps, where not all are whole.
     phi_sum : float64 (V, K) or None
         The sum over kept sweeps of the topics' means given z, word-major.
     alpha_sum : float64 (K,) or None
@@ -71,8 +76,9 @@ class Recording:
         posterior = Posterior([recording.draws()])
     """
 
-    def __init__(self, chain: Chain, proportions: bool = False):
+    def __init__(self, chain: Chain, proportions: bool = False, keep_draws="all"):
         self.chain = chain
+        self.most = most_draws(keep_draws, *chain.state.eta.shape)
         self.trace = Trace()
         self.seconds, self.started = 0.0, chain.started
         self.starting: Chain | None = None
@@ -84,11 +90,26 @@ class Recording:
     def clear(self) -> None:
         """Forget the draws that were kept."""
         self.kept: list[int] = []
+        self.whole: list[int] = []
         self.phi_sum = self.alpha_sum = None
-        self.eta: list[np.ndarray] = []
+        self.moments: Moments | None = None
+        self._room = np.empty((0, *self.chain.state.eta.shape))
         self.parameters: list[dict[str, np.ndarray]] = []
         if self.proportion_sum is not None:
             self.proportion_sum[:] = 0.0
+
+    @property
+    def eta(self) -> np.ndarray:
+        """The draws of the weights that are kept whole, float64 (draws, C, J), read-only and not copied."""
+        eta = self._room[: len(self.whole)]
+        eta.flags.writeable = False
+        return eta
+
+    def _make_room(self, n: int) -> None:
+        """Room for so many draws in all: memory that is taken as they come."""
+        room = np.empty((n, *self._room.shape[1:]))
+        room[: len(self.whole)] = self._room[: len(self.whole)]
+        self._room = room
 
     @property
     def sweep(self) -> int:
@@ -120,18 +141,33 @@ class Recording:
 
     def sweeps(self, last: int, wanted: frozenset[int], observers: Iterable[Callable[[Mapping], object]]):
         """Do the sweeps up to `last`; an iterator, a sweep a step."""
+        whole = whole_sweeps(wanted, self.most)
+        if len(whole) < len(wanted) and last > self.sweep:
+            log.info(
+                "%d of %d draws of the weights are kept whole (a draw has %.3g MB), with the mean and the "
+                "variance of all; keep_draws=all keeps all",
+                len(whole), len(wanted), self.chain.state.eta.nbytes / 2**20,
+            )  # fmt: skip
         for info in self.chain.sweeps(last - self.sweep):
             self.seconds += info.seconds
             row = running.trace_row(self.chain, info, self.elapsed)
             self.trace.append(row)
             if info.sweep in wanted:
-                self.keep()
+                self.keep(info.sweep in whole, len(whole))
             for observe in observers:
                 observe(row)
             yield info
 
-    def keep(self) -> None:
-        """Keep the present draw: the mean of the topics given z, weights and loss parameters."""
+    def keep(self, whole: bool = True, room: int = 0) -> None:
+        """Keep the present draw: the mean of the topics given z, weights and loss parameters.
+
+        Parameters
+        ----------
+        whole : bool
+            Keep the weights themselves, and not only in the moments.
+        room : int
+            Draws that are expected to be kept whole in all.
+        """
         state = self.chain.state
         inverse = 1.0 / state.topic_masses()
         if self.phi_sum is None:
@@ -141,14 +177,41 @@ class Recording:
             rows = slice(first, first + ROWS)
             self.phi_sum[rows] += state.word_masses(rows) * inverse
         self.alpha_sum += state.alpha_prior
-        self.eta.append(state.eta.copy())
-        self.parameters.append({name: v.copy() for name, v in self.chain.parameters.items()})
+        if self.moments is None and not whole:
+            self._begin_moments()
+        if self.moments is not None:
+            self.moments.add(state.eta)
+        if whole:
+            n = len(self.whole)
+            if n == len(self._room):
+                self._make_room(room if room > n else 2 * n + 1)
+            self._room[n] = state.eta
+            self.whole.append(self.sweep)
+            self.parameters.append({name: v.copy() for name, v in self.chain.parameters.items()})
         if self.proportion_sum is not None:
             counts = self.chain.counts.doc_topic
             rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
             lengths = np.diff(state.offsets)
             self.proportion_sum[rows, counts.indices] += counts.data / lengths[rows]
         self.kept.append(self.sweep)
+
+    def _begin_moments(self) -> None:
+        """Follow the moments from now on: so far all draws are whole."""
+        self.moments = Moments(self._room.shape[1:])
+        for draw in self.eta:
+            self.moments.add(draw)
+
+    def _thin(self, whole: frozenset[int]) -> None:
+        """Keep only these draws whole; or, if they were not kept whole, as many others."""
+        due = {sweep for sweep in whole if sweep <= self.sweep}
+        wanted = due if due <= set(self.whole) else whole_sweeps(frozenset(self.whole), len(due))
+        chosen = [i for i, sweep in enumerate(self.whole) if sweep in wanted]
+        if len(chosen) == len(self.whole):
+            return
+        if self.moments is None:
+            self._begin_moments()
+        self._room = self._room[chosen]
+        self.whole, self.parameters = ([v[i] for i in chosen] for v in (self.whole, self.parameters))
 
     def take_up(self, wanted: frozenset[int]) -> None:
         """Bring what a checkpoint had kept in line with the sweeps that are wanted.
@@ -167,8 +230,11 @@ class Recording:
             log.warning(
                 "%s; a run of %d sweeps from the start would keep %s", so_far, max(wanted), _listed(wanted)
             )
+        whole = whole_sweeps(wanted, self.most)
         if self.sweep in due and self.sweep not in self.kept:
-            self.keep()
+            self.keep(self.sweep in whole, len(whole))
+        if self.most is not None:
+            self._thin(whole)
 
     # -- what is made of them ------------------------------------------------------------------------
 
@@ -205,11 +271,11 @@ class Recording:
         names = chain.corpus.covariate_names if chain.covariates is not None else None
         return Draws(
             phi=self.phi(),
-            eta=np.array(self.eta),
+            eta=self.eta if self.moments is None else self.moments.matched(self.eta),
             alpha=self.alpha_sum / len(self.kept),
             loss=chain.model.loss,
             coding=chain.coding,
-            parameters={k: np.array([p[k] for p in self.parameters]) for k in self.parameters[0]},
+            parameters={k: np.array([p[k] for p in self.parameters]) for k in self.chain.parameters},
             vocabulary=chain.corpus.vocabulary,
             covariate_names=names or (),
             intercept=chain.intercept,
@@ -219,7 +285,7 @@ class Recording:
             seed=chain.seed if seed is None else seed,
             source="posterior" if chain.responses.weight is None else "weighted",
             trace=self.trace,
-            kept=list(self.kept),
+            kept=list(self.whole),
             seconds=self.seconds,
             n_tokens=chain.corpus.n_tokens,
             approximations=tuple(chain.approximations),
@@ -236,8 +302,11 @@ class Recording:
         arrays, content = snapshot.capture_chain(self.chain)
         content["keeper"] = {"n_kept": len(self.kept)}
         if self.kept:
-            names = content["keeper"]["drawn"] = sorted(self.parameters[0])
-            arrays |= {"phi_sum": self.phi_sum, "alpha_sum": self.alpha_sum, "etas": np.array(self.eta)}
+            names = content["keeper"]["drawn"] = sorted(self.chain.parameters)
+            arrays |= {"phi_sum": self.phi_sum, "alpha_sum": self.alpha_sum, "etas": self.eta}
+            if self.moments is not None:
+                content["keeper"]["whole"] = self.whole
+                arrays |= {"eta_mean": self.moments.mean, "eta_squares": self.moments.squares}
             for i, name in enumerate(names):
                 arrays[f"drawn{i}"] = np.array([p[name] for p in self.parameters])
         columns = self.trace.columns
@@ -264,12 +333,17 @@ class Recording:
             kept = [int(sweep) for sweep in content["kept"]]
             if content["keeper"]["n_kept"]:
                 self.phi_sum, self.alpha_sum = np.array(arrays["phi_sum"]), np.array(arrays["alpha_sum"])
-                self.eta = list(np.array(arrays["etas"]))
+                self._room = arrays["etas"]  # never written to
+                self.whole = [int(sweep) for sweep in content["keeper"].get("whole", kept)]
+                if "whole" in content["keeper"]:
+                    self.moments = Moments(self._room.shape[1:])
+                    self.moments.n = len(kept)
+                    self.moments.mean[:], self.moments.squares[:] = arrays["eta_mean"], arrays["eta_squares"]
                 names = content["keeper"]["drawn"]
                 drawn = [np.array(arrays[f"drawn{i}"]) for i in range(len(names))]
                 self.parameters = [
                     {name: values[s] for name, values in zip(names, drawn, strict=True)}
-                    for s in range(len(kept))
+                    for s in range(len(self.whole))
                 ]
             columns = dict(zip(content["trace"]["columns"], arrays["trace"].T, strict=True))
             self.trace[:] = Trace.of(columns)

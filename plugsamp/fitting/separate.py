@@ -16,6 +16,7 @@ from plugsamp.checkpoint.options import Checkpoints
 from plugsamp.checkpoint.signals import Stop
 from plugsamp.errors import ApproximationWarning, InputWarning
 from plugsamp.files.lock import Lock
+from plugsamp.fitting.keeping import most_draws
 from plugsamp.fitting.parallel import in_parallel
 from plugsamp.losses.coding import Coding
 from plugsamp.posterior.draws import Draws
@@ -52,6 +53,7 @@ def fit_separately(
         Of all classes.
     """
     names, jobs, coding = (_chains if combine == "mean" else _tasks)(corpus, model, combine, seed, chains)
+    options["keep_draws"] = _keep_draws(corpus, model, combine, options, len(jobs))
     for number, job in enumerate(jobs):
         place = {} if checkpoint is None else {"checkpoint": checkpoint.member(number), "resume": resume}
         job.append(options | place)
@@ -81,6 +83,15 @@ def fit_separately(
             for number in range(len(names)):
                 shutil.rmtree(checkpoint.member(number).folder, ignore_errors=True)
     return parts, parts[0].coding if combine == "mean" else coding
+
+
+def _keep_draws(corpus, model, combine: str, options: Mapping, n_jobs: int):
+    """How many draws each model keeps whole: together they share what one may take."""
+    encoder = options.get("covariates")
+    names = corpus.covariate_names if encoder is None else encoder.names
+    n_outputs = model.coding(corpus).n_outputs if combine == "mean" else 1
+    n_features = model.n_topics + len(names or ())
+    return most_draws(options.get("keep_draws", "auto"), n_outputs, n_features, n_jobs) or "all"
 
 
 def _seed(seed: int, number: int) -> int:

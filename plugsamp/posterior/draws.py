@@ -123,7 +123,7 @@ class Draws:
             raise ValueError(f"draws: source must be one of {', '.join(SOURCES)}, not {self.source!r}")
         # Word-major in memory: the order of the compiled loop.
         phi = np.array(np.asarray(self.phi, dtype=np.float32).T, order="C").T
-        eta, alpha = np.array(self.eta, dtype=float), np.array(self.alpha, dtype=float)
+        eta, alpha = _own(self.eta), np.array(self.alpha, dtype=float)
         parameters = {name: np.array(v, dtype=float) for name, v in sorted(self.parameters.items())}
         for name, array in ({"phi": phi, "eta": eta, "alpha": alpha} | parameters).items():
             if not np.isfinite(array).all():
@@ -391,9 +391,16 @@ def decisions(predictive: Mixture, f, probabilities):
     return loss.decide(f, coding)
 
 
+def _own(values) -> np.ndarray:
+    """Numbers that nobody else changes: a read-only array is taken as it is, since it may be large."""
+    if isinstance(values, np.ndarray) and values.dtype == float and not values.flags.writeable:
+        return values
+    return np.array(values, dtype=float)
+
+
 def _hash_array(h, array, kind: str) -> None:
     h.update(repr(array.shape).encode())
-    h.update(np.ascontiguousarray(array, dtype=kind).tobytes())
+    h.update(np.ascontiguousarray(array, dtype=kind).reshape(-1).view(np.uint8))
 
 
 def _hash_names(h, names) -> None:

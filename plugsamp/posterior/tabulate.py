@@ -16,6 +16,9 @@ from plugsamp.posterior.rankings import check_ranking, top_words, word_marginal
 #: What a topic's numbers are called in a table of topics, where they are known.
 NUMBERS = ("npmi", "coherence", "diversity", "exclusivity")
 
+#: Columns of weights whose quantiles are taken at once.
+COLUMNS = 4096
+
 
 def intervals(eta, level: float) -> np.ndarray:
     """Return mean, lower and upper ends over draws (S, ...), float64 (3, ...).
@@ -28,7 +31,12 @@ def intervals(eta, level: float) -> np.ndarray:
     if not 0 < level < 1:
         raise ValueError(f"level must be between 0 and 1, not {level!r}")
     ends = (round(0.5 - 0.5 * level, 12), round(0.5 + 0.5 * level, 12))
-    return np.stack([np.mean(eta, axis=0), *np.quantile(eta, ends, axis=0)])
+    out = np.empty((3, *eta.shape[1:]))
+    np.mean(eta, axis=0, out=out[0])
+    for first in range(0, eta.shape[-1], COLUMNS):  # of many draws of many weights it would copy all
+        some = slice(first, first + COLUMNS)
+        out[1:, ..., some] = np.quantile(eta[..., some], ends, axis=0)
+    return out
 
 
 def topics(posterior, parts: list[Draws], words: int, by: str, level: float) -> Table:
