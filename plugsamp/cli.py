@@ -10,6 +10,7 @@ from importlib import import_module
 #: Command -> (module, one line). A command's module has `main(arguments) -> exit code`.
 COMMANDS = {
     "fit": ("plugsamp.commands.fit", "fit a supervised topic model and evaluate it"),
+    "tune": ("plugsamp.commands.tune", "search for good settings, then fit with the best"),
     "resume": ("plugsamp.commands.resume", "go on with a run that was interrupted or killed"),
     "predict": ("plugsamp.commands.predict", "predict new documents with a saved model"),
     "evaluate": ("plugsamp.commands.evaluate", "score a saved model on documents with known responses"),

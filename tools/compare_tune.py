@@ -27,7 +27,7 @@ from plugsamp.tuning.settings import with_setting
 from plugsamp.tuning.tune import search_of
 
 MOST, TOKENS, K, SWEEPS = 800, 80_000, 50, 100
-GRID = {"n_topics": [25, 50], "cost": [3.0, 10.0, 30.0, 102.4], "variance": [0.01, 0.1, 1.0]}
+GRID = {"n_topics": [25, 50, 100], "cost": [3.0, 10.0, 30.0, 102.4], "variance": [0.01, 0.1]}
 
 
 def parts(path: Path, field: str, stop_words: str) -> tuple[ps.Corpus, list[ps.Corpus]]:

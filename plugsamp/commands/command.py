@@ -32,6 +32,8 @@ class Command:
         Whether there are experiments to choose from.
     table : bool
         Whether a sweep ends with the table of its jobs.
+    extends : str, optional
+        The configuration whose options it has too.
     """
 
     name: str
@@ -43,6 +45,7 @@ class Command:
     experiments: bool = False
     table: bool = False
     optional: tuple[str, ...] = ()
+    extends: str | None = None
 
     def main(self, arguments: list[str]) -> int:
         """Run it, or print its manual page; returns the exit code."""

@@ -54,7 +54,8 @@ def page(command, arguments: list[str]) -> str:
             head = f"  {group}.{option.name}={value}"
             parts.append("  " + _wrap(head, texts.get(option.name, ""), width))
     parts += [""] * bool(command.groups)
-    for title, entries in documented(command.config):
+    sections = [*documented(command.config), *(documented(command.extends) if command.extends else [])]
+    for title, entries in sections:
         parts.append(title)
         for key, comment in entries:
             parts.append("  " + _wrap(f"{key}={_shown(config, key)}", comment, width))
