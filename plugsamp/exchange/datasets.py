@@ -128,8 +128,10 @@ def _posterior(parts, traced: dict, draws: str, aligned: bool) -> dict:
         found["eta_covariates"] = (("chain", "draw", output, "covariate"), covariates)
     if first.intercept:
         found["intercept"] = (("chain", "draw", output), eta[..., -1])
-    for name in first.parameters:
-        values = np.array([p.parameters[name] for p in parts])
+    drawn = {name: np.array([p.parameters[name] for p in parts]) for name in first.parameters}
+    for name in first.variances:
+        drawn[f"variance_{name}"] = np.array([p.variances[name] for p in parts])
+    for name, values in drawn.items():
         more = [
             output if size == eta.shape[2] else f"{name}_dim_{i}" for i, size in enumerate(values.shape[2:])
         ]

@@ -89,15 +89,15 @@ def sample(
     Returns
     -------
     eta : ndarray (S, C, J)
-    parameters : list of S dicts
-        The loss's own.
+    parameters, variances : dict of arrays (S, ...)
+        The loss's own, and those of the weights that the prior draws.
     """
     design, columns = features.design(), features.columns
     n_outputs = coding.n_outputs
     responses = Responses(loss, coding.y, weight)
     state = prior.start(n_outputs, columns)
     eta = np.zeros((n_outputs, len(columns)))
-    draws, parameters, scaled = [], [], prior.groups(columns).values()
+    draws, parameters, variances, scaled = [], [], [], prior.groups(columns).values()
     with single_thread():
         for sweep in range(1, sweeps + 1):
             f = design.predictor(eta)
@@ -117,7 +117,13 @@ def sample(
             if sweep in kept:
                 draws.append(eta.copy())
                 parameters.append({name: value.copy() for name, value in responses.parameters.items()})
-    return np.array(draws), parameters
+                variances.append(prior.variances(state))
+    return np.array(draws), stacked(parameters), stacked(variances)
+
+
+def stacked(draws: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    """Named arrays of each draw as arrays of all draws, (S, ...)."""
+    return {name: np.array([draw[name] for draw in draws]) for name in draws[0]}
 
 
 def fit_linear(

@@ -24,6 +24,9 @@ log = logging.getLogger(__name__)
 #: What a checkpoint that was written in a collapsed start holds of the start's chain.
 STARTING = "start"
 
+#: Begins the names of the variances of weights among what is drawn.
+VARIANCE = "variance of "
+
 
 def in_start(content: Mapping) -> bool:
     """Whether a checkpoint with this content was written in a collapsed start, before the first sweep."""
@@ -50,7 +53,8 @@ class Recording:
     whole : list of int
         Those of them whose weights are kept whole.
     parameters : list of dict of float64 arrays
-        The draws of the loss's parameters of these sweeps.
+        Of these sweeps, the draws of the loss's parameters and of the variances of the weights (by
+        `VARIANCE` + group).
     moments : Moments or None
         Of the weights of all kept sweeps, where not all are whole.
     phi_sum : float64 (V, K) or None
@@ -187,7 +191,7 @@ class Recording:
                 self._make_room(room if room > n else 2 * n + 1)
             self._room[n] = state.eta
             self.whole.append(self.sweep)
-            self.parameters.append({name: v.copy() for name, v in self.chain.parameters.items()})
+            self.parameters.append(self._drawn())
         if self.proportion_sum is not None:
             counts = self.chain.counts.doc_topic
             rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
@@ -236,6 +240,15 @@ class Recording:
         if self.most is not None:
             self._thin(whole)
 
+    def _drawn(self) -> dict[str, np.ndarray]:
+        """What is drawn beside topics and weights, copied."""
+        drawn = {VARIANCE + name: values for name, values in self.chain.weight_variances().items()}
+        return {name: values.copy() for name, values in (self.chain.parameters | drawn).items()}
+
+    def _stacked(self, names: Iterable[str], prefix: str = "") -> dict[str, np.ndarray]:
+        """Draws of some of `parameters`, (S, ...)."""
+        return {name: np.array([drawn[prefix + name] for drawn in self.parameters]) for name in names}
+
     # -- what is made of them ------------------------------------------------------------------------
 
     def phi(self) -> np.ndarray:
@@ -275,7 +288,8 @@ class Recording:
             alpha=self.alpha_sum / len(self.kept),
             loss=chain.model.loss,
             coding=chain.coding,
-            parameters={k: np.array([p[k] for p in self.parameters]) for k in self.chain.parameters},
+            parameters=self._stacked(chain.parameters),
+            variances=self._stacked(chain.weight_variances(), VARIANCE),
             vocabulary=chain.corpus.vocabulary,
             covariate_names=names or (),
             intercept=chain.intercept,
@@ -302,7 +316,7 @@ class Recording:
         arrays, content = snapshot.capture_chain(self.chain)
         content["keeper"] = {"n_kept": len(self.kept)}
         if self.kept:
-            names = content["keeper"]["drawn"] = sorted(self.chain.parameters)
+            names = content["keeper"]["drawn"] = sorted(self._drawn())
             arrays |= {"phi_sum": self.phi_sum, "alpha_sum": self.alpha_sum, "etas": self.eta}
             if self.moments is not None:
                 content["keeper"]["whole"] = self.whole

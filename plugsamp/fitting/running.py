@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from plugsamp.chain import Chain
 from plugsamp.errors import NonFinite
 
@@ -20,8 +22,9 @@ def trace_row(chain: Chain, info, elapsed: float) -> dict:
 
     ``sweep``, ``seconds`` (of the sweep), ``elapsed`` (with everything), ``log_joint`` and its parts as
     ``log_joint_words`` and so on, ``loss`` (-log psi a document, None without responses), ``moved``
-    (share of tokens that changed topic), ``acceptance_doc`` and ``moves_doc`` (accepted candidates a token)
-    and so on.
+    (share of tokens that changed topic), ``variance_topics`` and ``variance_covariates`` where the prior of
+    the weights draws them (the geometric mean over outputs), ``acceptance_doc`` and
+    ``moves_doc`` (accepted candidates a token) and so on.
 
     Raises
     ------
@@ -45,6 +48,8 @@ def trace_row(chain: Chain, info, elapsed: float) -> dict:
     }
     if chain.coding.n_outputs:
         row["loss"] = -float(parts["responses"]) / chain.corpus.n_documents
+        for name, values in chain.weight_variances().items():
+            row[f"variance_{name}"] = float(np.exp(np.log(values).mean()))
     if chain.model.learn_alpha.method != "none":
         row["alpha_sum"] = float(chain.alpha.sum())
     if chain.model.learn_beta.method != "none":

@@ -60,15 +60,14 @@ def second_step(
     intercept = model.has_intercept(covariates is not None) if same else True
     features = fixed_features.Features(zbar, covariates, intercept)
     weight = response_weights(corpus.weights, model.class_weight, coding)
-    parameters, source = {}, "estimate"
+    parameters, variances, source = {}, {}, "estimate"
     if same:
         model.check_weighted(weight)
         kept = frozenset(range(step.sweeps, step.sweeps // 2, -1))
-        eta, drawn = fixed_features.sample(
+        eta, parameters, variances = fixed_features.sample(
             features, coding, model.loss, model.weights, weight,
             sweeps=step.sweeps, kept=kept, seed=seed, method=method, passes=passes,
         )  # fmt: skip
-        parameters = {name: np.array([p[name] for p in drawn]) for name in drawn[0]}
         source = "posterior" if weight is None else "weighted"
     else:
         eta = fixed_features.fit_linear(features, coding, step.regression, step.cost, weight, seed)
@@ -80,5 +79,6 @@ def second_step(
         covariate_names=() if covariates is None else tuple(corpus.covariate_names),
         intercept=intercept,
         parameters=parameters,
+        variances=variances,
         source=source,
     )

@@ -58,6 +58,9 @@ class Draws:
         Makes the covariates of documents from their columns and words.
     parameters : dict of float64 arrays (S, C, ...)
         The kept draws of the loss's own parameters, by name.
+    variances : dict of float64 arrays (S, C) or (S, 1)
+        The kept draws of the variances of the weights by group, of a prior that draws them; of all outputs
+        together (S, 1). No prediction uses them, nor has `digest` them.
     source : {"posterior", "weighted", "estimate"}
         Where the weights come from. Of a posterior with weights of documents or classes in it,
         probabilities are scores, whatever the loss; of an estimate there are labels alone.
@@ -105,6 +108,7 @@ class Draws:
     seed: int = 0
     encoder: Encoder | None = None
     parameters: dict[str, np.ndarray] = field(default_factory=dict)
+    variances: dict[str, np.ndarray] = field(default_factory=dict)
     source: str = "posterior"
     number: int | None = None
     name: str = ""
@@ -124,13 +128,18 @@ class Draws:
         # Word-major in memory: the order of the compiled loop.
         phi = np.array(np.asarray(self.phi, dtype=np.float32).T, order="C").T
         eta, alpha = _own(self.eta), np.array(self.alpha, dtype=float)
-        parameters = {name: np.array(v, dtype=float) for name, v in sorted(self.parameters.items())}
-        for name, array in ({"phi": phi, "eta": eta, "alpha": alpha} | parameters).items():
+        parameters, variances = (
+            {name: np.array(values, dtype=float) for name, values in sorted(given.items())}
+            for given in (self.parameters, self.variances)
+        )
+        for name, array in ({"phi": phi, "eta": eta, "alpha": alpha} | parameters | variances).items():
             if not np.isfinite(array).all():
                 raise ValueError(f"draws: {name} holds a number that is not finite")
             array.flags.writeable = False
-        for name, value in (("phi", phi), ("eta", eta), ("alpha", alpha), ("parameters", parameters)):
+        for name, value in (("phi", phi), ("eta", eta), ("alpha", alpha)):
             object.__setattr__(self, name, value)
+        object.__setattr__(self, "parameters", parameters)
+        object.__setattr__(self, "variances", variances)
         n_outputs = self.coding.n_outputs
         object.__setattr__(self, "coding", replace(self.coding, y=np.empty((0, n_outputs))))
         object.__setattr__(self, "user_coding", self.user_coding or self.coding)
@@ -166,6 +175,9 @@ class Draws:
             )
 
     def _check_parameters(self) -> None:
+        for name, found in self.variances.items():
+            if found.shape not in ((len(self.eta), 1), self.eta.shape[:2]):
+                raise ValueError(f"draws: variances of {name} are {found.shape}, and eta is {self.eta.shape}")
         if self.source == "estimate" and not self.parameters:
             return
         expected = self.loss.start(self.coding.n_outputs)

@@ -92,6 +92,21 @@ class Posterior(Parts):
         """
         return tabulate.weights(self, self._chosen(part, first=True), level, output)
 
+    def variances(self, *, part=None, level: float = LEVEL) -> Table:
+        """Return the variances of the weights that a hierarchical prior has drawn: mean and interval.
+
+        Parameters
+        ----------
+        part, level
+            As in `topics`.
+
+        Returns
+        -------
+        Table
+            ``group`` (topics or covariates), ``output`` ("all" if shared), ``mean``, ``lower``, ``upper``.
+        """
+        return tabulate.variances(self, self._chosen(part, first=True), level)
+
     def documents(self, topic=None, corpus: Corpus | None = None, n: int = 10, *, part=None) -> Table:
         """Return the documents that have most of a topic; without one, the main topics of every document.
 

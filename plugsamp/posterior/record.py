@@ -65,8 +65,15 @@ def record(posterior, trained=None, tested=None) -> dict:
             **{name: version(name) for name in ("plugsamp", "numpy", "scipy")},
             "instruction set": dispatch.chosen(),
         },
+        "weight_variances": _variances(posterior),
         "topic_quality": quality.means([posterior.stats(part) or {} for part in posterior.parts]),
     }
+
+
+def _variances(posterior) -> dict[str, float] | None:
+    """The mean over parts, kept draws and outputs of the variances of each group of weights, where drawn."""
+    groups = posterior.parts[0].variances
+    return {g: float(np.mean([part.variances[g] for part in posterior.parts])) for g in groups} or None
 
 
 def _of_validation(posterior) -> dict:

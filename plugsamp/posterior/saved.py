@@ -127,7 +127,7 @@ def _averaged(draws: Draws) -> Draws:
     eta = draws.eta.mean(axis=0, keepdims=True)
     if not draws.coding.n_outputs:
         return replace(draws, eta=eta)
-    return replace(draws, eta=eta, parameters={}, source="estimate")
+    return replace(draws, eta=eta, parameters={}, variances={}, source="estimate")
 
 
 def load_model(path) -> Posterior:

@@ -68,7 +68,8 @@ def model_data(parts: Sequence[Draws], combine: str, coding: Coding) -> tuple[di
 
 def _draws_data(draws: Draws) -> tuple[dict, dict]:
     arrays = {"phi": draws.phi, "eta": draws.eta, "alpha": draws.alpha}
-    arrays |= {f"parameter_{name}": value for name, value in draws.parameters.items()}
+    for kind, values in (("parameter", draws.parameters), ("variance", draws.variances)):
+        arrays |= {f"{kind}_{name}": value for name, value in values.items()}
     coding = draws.coding
     more = {name: getattr(coding, name) for name in ("center", "scale", "thresholds")}
     arrays |= {name: value for name, value in more.items() if value is not None}
@@ -126,8 +127,7 @@ def _model_of(arrays: dict, content: dict, path) -> tuple[tuple[Draws, ...], str
         return numbered([draws]), "mean", draws.coding
     parts = []
     for number, member in enumerate(content["members"]):
-        prefix = f"member{number}_"
-        own = {name.removeprefix(prefix): a for name, a in arrays.items() if name.startswith(prefix)}
+        own = _named(arrays, f"member{number}_")
         parts.append(_draws_of(own, {**member, "vocabulary": content["vocabulary"]}, path))
     classes = decode_labels(content["classes"])
     chosen = _thresholds(arrays, len(classes), path)
@@ -166,11 +166,8 @@ def _draws_of(arrays: dict, content: dict, path) -> Draws:
             None if order is None else tuple(order),
             _thresholds(arrays, n_outputs, path),
         ),
-        parameters={
-            name.removeprefix("parameter_"): array
-            for name, array in arrays.items()
-            if name.startswith("parameter_")
-        },
+        parameters=_named(arrays, "parameter_"),
+        variances=_named(arrays, "variance_"),
         vocabulary=tuple(content["vocabulary"]),
         covariate_names=tuple(content["covariate_names"]),
         intercept=content["intercept"],
@@ -183,6 +180,11 @@ def _draws_of(arrays: dict, content: dict, path) -> Draws:
     )
 
 
+def _named(arrays, prefix: str) -> dict[str, np.ndarray]:
+    """The arrays whose names begin with the prefix, without it."""
+    return {n.removeprefix(prefix): array for n, array in arrays.items() if n.startswith(prefix)}
+
+
 def _thresholds(arrays, n_outputs: int, path) -> np.ndarray | None:
     found = arrays.get("thresholds")
     if found is not None and (found.shape != (n_outputs,) or not np.isfinite(found).all()):
@@ -193,8 +195,7 @@ def _thresholds(arrays, n_outputs: int, path) -> np.ndarray | None:
 def _encoder_of(arrays, content, path) -> Encoder | None:
     if content is None:
         return None
-    prefix = "encoder_"
-    parts = {name.removeprefix(prefix): a for name, a in arrays.items() if name.startswith(prefix)}
+    parts = _named(arrays, "encoder_")
     try:
         return Encoder.of(parts, content)
     except (TypeError, ValueError, AttributeError) as error:

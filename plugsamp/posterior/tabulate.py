@@ -175,6 +175,34 @@ def weights_of(part: Draws, topics: list[str], level: float = 0.9, most: int | N
     }
 
 
+def variances(posterior, parts: list[Draws], level: float) -> Table:
+    """Return a row a group of weights and output; see `Posterior.variances`."""
+    if not any(part.variances for part in parts):
+        raise ValueError(
+            "the prior of the weights has fixed variances; weights='hierarchical' draws them, and models of "
+            "earlier versions have none"
+        )
+    blocks = []
+    for part in parts:
+        rows: dict = {"group": [], "output": []}
+        for name, values in part.variances.items():
+            rows["output"] += _outputs_of(part, values.shape[1])
+            rows["group"] += [name] * values.shape[1]
+        numbers = np.hstack([intervals(values, level) for values in part.variances.values()])
+        blocks.append(rows | dict(zip(("mean", "lower", "upper"), numbers, strict=True)))
+    columns = stacked(blocks, posterior.owner if len(parts) > 1 else None, parts)
+    note = f"Variances of the weights, {level:.0%} intervals"
+    return Table(columns, " ".join(filter(None, [posterior.note(parts), note])))
+
+
+def _outputs_of(part: Draws, n: int) -> list[str]:
+    """What the outputs are called; one for all is called all."""
+    names = part.outputs
+    if n == 1 and part.eta.shape[1] > 1:
+        return ["all"]
+    return names if len(names) == n else [str(name) for name in part.user_coding.classes]
+
+
 def topic_labels(posterior, part: Draws, words: int = 3) -> list[str]:
     """Return what pictures call the topics: their names, or numbers and first words by relevance."""
     phi, vocabulary = part.phi, part.vocabulary

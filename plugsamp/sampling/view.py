@@ -99,6 +99,10 @@ class ChainView:
         """The loss's own parameters as the chain has them now, by name."""
         return self.responses.parameters
 
+    def weight_variances(self) -> dict[str, np.ndarray]:
+        """Return the drawn variances of the weights by group, (C,), or (1,) of all outputs."""
+        return self.model.weights.variances(self.prior_state) if self.state.n_outputs else {}
+
     @property
     def eta(self) -> np.ndarray:
         """The weights, float64 (C, J): topics, then covariates, then the intercept if there is one."""

@@ -58,7 +58,12 @@ def timeless(trace):
 def assert_same(one, two) -> None:
     assert one.digest == two.digest
     assert np.array_equal(one.chain.z, two.chain.z) and np.array_equal(one.chain.eta, two.chain.eta)
+    assert _variances(one) == _variances(two)
     assert timeless(one.trace) == timeless(two.trace) and one.start == two.start
+
+
+def _variances(posterior):
+    return [{k: v.tolist() for k, v in part.variances.items()} for part in posterior.parts]
 
 
 def names(folder):

@@ -91,7 +91,7 @@ def test_the_same_regression_has_the_exact_posterior(chance):
 
     def p_value(seed, scale):
         n = 4000 * scale
-        draws, _ = regression.sample(
+        draws, _, _ = regression.sample(
             features, code_real(y), loss, prior, sweeps=n, kept=range(1, n + 1), seed=seed
         )
         return moments_p_value(draws[:, 0], mean, covariance)

@@ -47,6 +47,7 @@ _HINGE = {"name": "hinge", "cost": 102.4}
 NAMES = {
     "normal": ("light_pc", {"loss": _HINGE}, {}),
     "horseshoe": ("dense", {"loss": "logistic", "weights": "horseshoe"} | _LEARNT, {}),
+    "hierarchical": ("dense", {"loss": "probit", "weights": "hierarchical"}, {}),
     "spike_slab": (_COMPOSED, {"loss": "probit", "topics": "spike_slab"}, {}),
     "seeded": (
         "auto", {"loss": _HINGE, "topics": _SEEDED, "class_weight": "balanced"}, {},

@@ -12,12 +12,14 @@ from __future__ import annotations
 import json
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from plugsamp.corpus import Corpus
 from plugsamp.files import storage
+from plugsamp.posterior.draws import Draws
 from plugsamp.posterior.saved import export, load_model, save_model
 from plugsamp.posterior.stored import KIND
 from plugsamp.testing import fuzz_targets as made
@@ -44,12 +46,19 @@ def first(path: Path) -> None:
     storage.write_folder(path, KIND, arrays, content)
 
 
+def with_variances() -> Draws:
+    """Draws of a prior that draws the variances of the weights."""
+    draws = made.predictor()
+    return replace(draws, variances={"topics": np.arange(1.0, 7.0).reshape(draws.eta.shape[:2])})
+
+
 #: What makes each; a name is never given to another layout.
 NAMES = {
     "first": first,
     "folder-hinge": lambda path: save_model(path, made.predictor()),
     "folder-covariates": lambda path: save_model(path, made.with_covariates()),
     "folder-chains": lambda path: save_model(path, made.two_chains()),
+    "folder-variances": lambda path: save_model(path, with_variances()),
     "file-hinge.zip": lambda path: export(made.predictor(), path),
     "file-covariates.zip": lambda path: export(made.with_covariates(), path),
     "file-chains.zip": lambda path: export(made.two_chains(), path),
