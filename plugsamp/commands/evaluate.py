@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 SHOWN, MISTAKES = 20, 5
 
 #: Tables that are written beside the measures.
-BESIDE = ("scores", "confusion", "coverage")
+BESIDE = ("scores", "confusion", "coverage", "calibration")
 
 
 @dataclass
@@ -57,7 +57,8 @@ def task(config: DictConfig) -> float | None:
         predictor = saved.load(settings.model, passes, settings.seed)
         parts = saved.documents(config, predictor, settings.part, True, HydraConfig.get().overrides.task)
         supervised = predictor.coding.task != "none"
-        measures, main, tables, covered = {}, None, {}, {}
+        measures, main, tables = {}, None, {}
+        further: dict[str, dict] = {}
         for name, corpus in parts.items():
             if supervised and corpus.responses is None:
                 raise ValueError(
@@ -71,16 +72,18 @@ def task(config: DictConfig) -> float | None:
                 print(f"{name:6} {one_line(measure.replace('_', ' ')):24} {shown}")
             if supervised:
                 tables[name] = by_output(found.prediction, corpus.responses)
-                if "coverage_90" in found.measures:
-                    covered[name] = found.coverage()
+                for measure, kind in (("coverage_90", "coverage"), ("calibration_error", "calibration")):
+                    if found.measures.get(measure) is not None:
+                        further.setdefault(kind, {})[name] = getattr(found, kind)()
         tables = {name: table for name, table in tables.items() if table is not None}
         for name, table in tables.items():
             print("\n".join(["", *_shown(name, table, bool(files))]))
-        for name, table in covered.items():
-            print(f"\n{name} documents, {table}")
+        for one in further.values():
+            for name, table in one.items():
+                print(f"\n{name} documents, {table}")
         if files:
             write_json(files["json"], measures)
-            found = _tables(tables) | _coverage(covered)
+            found = _tables(tables) | {kind: _joined(one) for kind, one in further.items()}
             for kind in BESIDE:
                 if kind not in found:  # what is there is of the measures that were replaced
                     files[kind].unlink(missing_ok=True)
@@ -130,12 +133,10 @@ def _tables(tables: dict[str, ByOutput]) -> dict[str, tuple[list, list]]:
     return found
 
 
-def _coverage(tables: dict) -> dict[str, tuple[list, list]]:
-    """Columns and rows of coverage by fifths, as of `_tables`."""
-    if not tables:
-        return {}
+def _joined(tables: dict) -> tuple[list, list]:
+    """Columns and rows of the tables of the parts, as of `_tables`."""
     rows = [[part, *map(_cell, row)] for part, table in tables.items() for row in table.rows]
-    return {"coverage": (["part", *next(iter(tables.values())).columns], rows)}
+    return ["part", *next(iter(tables.values())).columns], rows
 
 
 def _cell(value):
@@ -168,8 +169,8 @@ Predict documents with a saved model and compare with their responses; of a mode
 held-out log-likelihood of their words. Prints the measures and those of each class, label or response, and
 with out=NAME.json writes them: the measures as JSON, NAME.scores.csv with precision, recall, F1 and support
 of every class (R2, RMSE and MAE of real responses), NAME.confusion.csv, a row a true class and a column
-"predicted CLASS" of each, and of intervals NAME.coverage.csv, how many hold the response, by fifths of the
-predictions."""
+"predicted CLASS" of each; of intervals NAME.coverage.csv, how many hold the response, by fifths of the
+predictions; of probabilities NAME.calibration.csv, how often predictions of a probability were right."""
 
 EXAMPLES = """\
   plugsamp evaluate model=run corpus=jsonl corpus.path=test.jsonl

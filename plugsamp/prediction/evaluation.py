@@ -147,7 +147,10 @@ class Evaluation:
             if inside.any():
                 means = float(p[inside].mean()), float(right[inside].mean())
                 rows.append((low, high, int(inside.sum()), *means))
-        return Table.from_rows(("low", "high", "documents", "predicted", "right"), rows)
+        shares = {"low": ".0%", "high": ".0%", "predicted": ".1%", "right": ".1%"}
+        return Table.from_rows(
+            ("low", "high", "documents", "predicted", "right"), rows, "by probability", shares
+        )
 
     def coverage(self, level: float = LEVEL) -> Table:
         """Return how often intervals hold the response, by fifths of the predictions.

@@ -169,6 +169,20 @@ def test_tables_of_the_measures_that_were_replaced_go_too(at, write_documents, r
     assert sorted(p.name for p in at.glob("m.*")) == ["m.json", "m.other.csv"]
 
 
+def test_calibration_is_evaluated(at, write_documents, run, capsys):
+    write_documents(at / "docs.jsonl")
+    assert run("corpus.path=docs.jsonl", "loss=multinomial") == 0
+    assert predict("corpus.path=docs.jsonl", "out=m.json", command="evaluate") == 0
+    out = capsys.readouterr().out
+    assert "test documents, by probability" in out and "calibration error" in out
+    with open("m.calibration.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    measures = json.loads((at / "m.json").read_text())["test"]
+    assert sum(int(row["documents"]) for row in rows) == measures["n_scored"]
+    right = sum(float(row["right"]) * int(row["documents"]) for row in rows)
+    assert right == pytest.approx(measures["accuracy"] * measures["n_scored"])
+
+
 def test_a_measure_that_there_is_not_is_a_dash(at, write_documents, run, capsys):
     rng = iter(range(1000))
     write_documents(at / "docs.jsonl", label=lambda name: next(rng) % 5 + 0.5)
