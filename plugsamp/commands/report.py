@@ -6,6 +6,7 @@ import contextlib
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from omegaconf import DictConfig
@@ -18,7 +19,7 @@ from plugsamp.commands.targets import target
 from plugsamp.commands.wording import warnings_to
 from plugsamp.errors import InputError
 from plugsamp.posterior import run_folder
-from plugsamp.posterior.run_documents import documents_of_run, wanted, warn_of_others, within, working_folder
+from plugsamp.posterior.run_documents import documents_of_run, texts_of_run, wanted, warn_of_others
 from plugsamp.posterior.saved import load
 from plugsamp.readers.texts import texts_of
 
@@ -84,22 +85,13 @@ def documents(config: DictConfig, run, predictor, path: Path, given: Sequence[st
         except (ValueError, OSError) as error:
             log.warning("the run's corpus cannot be read, so its documents are left out (%s)", error)
             return (None, None), None
-        return found, lambda ids: _texts(_reader(node, predictor, ()), ids, working_folder(path))
+        return found, texts_of_run(run, predictor, path)
     node, recalled = saved.recall(node, str(path), given)
-    reader = _reader(node, predictor, recalled)
+    told = replace(wanted(predictor, predictor.coding.task != "none"), recalled=recalled)
+    reader = hydra_source.object_of("corpus", node).for_model(told)
     found = reader.read(vocabulary=predictor.vocabulary)
     warn_of_others(run, found)
-    return found, lambda ids: _texts(reader, ids, None)
-
-
-def _reader(node, predictor, recalled):
-    told = wanted(predictor, predictor.coding.task != "none")
-    return hydra_source.object_of("corpus", node).for_model(replace(told, recalled=recalled))
-
-
-def _texts(reader, ids, where) -> dict[str, str]:
-    with within(where):
-        return texts_of(reader, ids)
+    return found, partial(texts_of, reader)
 
 
 USAGE = """\

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -76,6 +76,8 @@ class Parts:
         self.chain, self.corpus, self.test = chain, corpus, test
         #: Documents kept out of the training documents to choose settings by, where there are some.
         self.validation: Corpus | None = None
+        #: From ids to the texts of documents, where they can be read again.
+        self.texts: Callable | None = None
         self.burn_in, self.start, self.joint = burn_in, start, joint
         self.options, self._source = dict(options or {}), source
         self._names: dict[str, str] = {}

@@ -350,9 +350,11 @@ class Posterior(Parts):
         texts : mapping of str to str, or function, optional
             What documents say, by their ids; a function takes ids and returns such a mapping. Without it the
             page shows the text in a field of the corpus (``fields=["text"]``), if there is one, or the words.
+            The texts of a run folder that was loaded with its corpus are read again.
         """
         from plugsamp.report.page import write
 
+        texts = self.texts if texts is None and train is None and test is None else texts
         return write(self, file, train or self.corpus, test or self.test, documents, texts)
 
     def save(self, path, overwrite: bool = False) -> Path:

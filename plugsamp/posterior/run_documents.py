@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 
 from plugsamp import registry
@@ -13,6 +14,7 @@ from plugsamp.errors import InputError
 from plugsamp.fitting.runfolder import HYDRA
 from plugsamp.posterior import run_folder
 from plugsamp.readers.base import Wanted
+from plugsamp.readers.texts import texts_of
 
 log = logging.getLogger(__name__)
 
@@ -25,16 +27,31 @@ def documents_of_run(run, posterior, path: Path):
     ValueError, OSError
         They cannot be read; an InputError where the run does not say what its corpus was.
     """
+    reader = _reader(run, posterior, path)
+    with within(working_folder(path)):
+        split = reader.read(vocabulary=posterior.vocabulary)
+    warn_of_others(run, split)
+    return split
+
+
+def texts_of_run(run, posterior, path: Path) -> Callable:
+    """Return a function from ids to the texts of a run's documents (`plugsamp.readers.texts`)."""
+    return partial(_texts, _reader(run, posterior, path), working_folder(path))
+
+
+def _texts(reader, where, ids) -> dict[str, str]:
+    with within(where):
+        return texts_of(reader, ids)
+
+
+def _reader(run, posterior, path: Path):
     node = run.config.get("corpus")
     if not isinstance(node, Mapping):
         raise InputError("the run does not say what its corpus was", file=path)
+    options = {name: value for name, value in node.items() if name != "name" and value != "???"}
     with within(working_folder(path)):
-        options = {name: value for name, value in node.items() if name != "name" and value != "???"}
         reader = registry.resolve("readers", str(node.get("name")), **options)
-        told = wanted(posterior, posterior.coding.task != "none")
-        split = reader.for_model(told).read(vocabulary=posterior.vocabulary)
-    warn_of_others(run, split)
-    return split
+    return reader.for_model(wanted(posterior, posterior.coding.task != "none"))
 
 
 def within(where):

@@ -279,10 +279,11 @@ def _of_run(path: Path, corpus: bool) -> Posterior:
     )  # fmt: skip
     take_names(found, path)
     if corpus:
-        from plugsamp.posterior.run_documents import documents_of_run
+        from plugsamp.posterior.run_documents import documents_of_run, texts_of_run
 
         split = documents_of_run(run, found, path)
         (found.corpus, found.test), found.validation = split, getattr(split, "validation", None)
+        found.texts = texts_of_run(run, found, path)
     return found
 
 
