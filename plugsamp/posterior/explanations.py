@@ -253,6 +253,8 @@ def word_parts(member: Draws, documents, rows: Sequence[int], theta) -> Iterator
     rows : sequence of int
     theta : float64 (rows, K)
     """
+    if not len(rows):
+        return
     ends = [(documents.offsets[d], documents.offsets[d + 1]) for d in rows]
     tokens = np.concatenate([documents.words[first:last] for first, last in ends])
     known, places = np.unique(tokens, return_inverse=True)

@@ -19,6 +19,9 @@ NUMBERS = ("npmi", "coherence", "diversity", "exclusivity")
 #: Columns of weights whose quantiles are taken at once.
 COLUMNS = 4096
 
+#: Words of a document that are most a topic's.
+WORDS = 8
+
 
 def intervals(eta, level: float) -> np.ndarray:
     """Return mean, lower and upper ends over draws (S, ...), float64 (3, ...).
@@ -237,20 +240,13 @@ def documents_of_topic(posterior, part: Draws, k: int, corpus, n: int) -> Table:
     if corpus.responses is not None:
         found["response"] = [explanations.response_of(corpus, d) for d in rows]
     known = corpus.with_vocabulary(part.vocabulary) if known is None else known
-    counts = known.counts()
-    found["words"] = [_words(part, k, counts, prediction.theta[d, part.columns], d) for d in rows]
+    weighed = explanations.word_parts(part, known, rows, prediction.theta[rows, part.columns])
+    found["words"] = [  # those that are most the topic's
+        [part.vocabulary[w] for w in words[np.argsort(-n_words * parts[:, k], kind="stable")[:WORDS]]]
+        for words, n_words, parts in weighed
+    ]
     title = f"Documents with most of {posterior.called(part, k)}"
     return Table(found, title, {"share": ".1%"})
-
-
-def _words(part: Draws, k: int, counts, theta, d: int, n: int = 8) -> list[str]:
-    """The words of a document that are most the topic's: n_w p(k | w, d)."""
-    place = slice(counts.indptr[d], counts.indptr[d + 1])
-    words, times = counts.indices[place], counts.data[place]
-    phi = part.phi[:, words].astype(float)
-    mass = times * phi[k] * theta[k] / np.maximum(theta @ phi, 1e-300)
-    best = words[np.argsort(-mass, kind="stable")[:n]]
-    return [part.vocabulary[w] for w in best]
 
 
 def documents(posterior, part: Draws, corpus) -> Table:

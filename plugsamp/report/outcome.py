@@ -10,7 +10,6 @@ from markupsafe import Markup
 from plugsamp.brief import cut, shown
 from plugsamp.losses.coding import is_missing
 from plugsamp.report import svg
-from plugsamp.report.texts import percent
 from plugsamp.report.topics import LABEL, Row, Topics
 
 #: Classes of a confusion matrix, of the table of classes; mistakes listed; points and plots of numbers.
@@ -19,11 +18,8 @@ CONFUSED, SCORED, MISTAKES, POINTS, PLOTS = 30, 200, 10, 1500, 12
 #: Column headings longer than this, or more of them, are numbers that the rows explain.
 LONG, WIDE = 11, 8
 
-
 #: Topics named beside a class.
 NAMED = 3
-
-OTHERS = "(others)"
 
 
 @dataclass
@@ -36,13 +32,6 @@ class Class:
     contra: list[tuple[Row, float]] = field(default_factory=list)
 
 
-@dataclass(frozen=True)
-class Cell:
-    n: int
-    shade: str
-    tip: str
-
-
 @dataclass
 class Outcome:
     """
@@ -52,11 +41,13 @@ class Outcome:
         Predicted, and without a true response.
     classes : list of Class
     confused : list of str
-        The classes of the confusion matrix, whose rows of cells are true classes.
+        The classes of the confusion matrix, whose rows of documents are true classes.
     numbered : bool
         Whether its columns have numbers instead of names.
     mistakes : list of (true, predicted, documents)
-    reliability : list of (low, high, documents, mean probability, part that was right)
+    reliability : list of rows of `Evaluation.calibration`
+    coverage : Table or None
+        `Evaluation.coverage`.
     plots : list of (name, picture, note)
     """
 
@@ -65,12 +56,13 @@ class Outcome:
     classes: list[Class] = field(default_factory=list)
     classes_note: str = ""
     confused: list[str] = field(default_factory=list)
-    confusion: list[list[Cell]] = field(default_factory=list)
+    confusion: list[list[int]] = field(default_factory=list)
     confusion_note: str = ""
     numbered: bool = False
     mistakes: list[tuple[str, str, int]] = field(default_factory=list)
     mistakes_note: str = ""
     reliability: list[tuple[float, float, int, float, float]] = field(default_factory=list)
+    coverage: object = None
     plots: list[tuple[str, Markup, str]] = field(default_factory=list)
     plots_note: str = ""
 
@@ -85,17 +77,20 @@ def outcome_of(found, coding) -> Outcome | None:
     """
     if found is None or found.truth is None or found.prediction.labels is None:
         return None
-    n = len(found.prediction.ids)
     missing = is_missing(np.asarray(found.truth))
-    outcome = Outcome(n, int(missing.sum()))
+    outcome = Outcome(len(found.prediction.ids), int(missing.sum()))
     if coding.task in ("real", "count"):
         _add_plots(outcome, found, coding)
+        outcome.coverage = found.coverage() if "coverage_90" in found.measures else None
         return outcome
     if missing.all():
         return outcome
     table = found.by_class()
     rows = [row for row in table if row["true"] or row["predicted"] or coding.task == "multilabel"]
     if coding.task == "multilabel":
+        if coding.thresholds is not None:
+            at = dict(zip(map(str, coding.output_names), coding.thresholds.tolist(), strict=True))
+            rows = [row | {"threshold": at.get(str(row["class"]))} for row in rows]
         rows.sort(key=lambda row: -row["true"])
     outcome.classes = [
         Class(shown(row["class"], LABEL), {name: _known(row[name]) for name in list(row)[1:]})
@@ -125,34 +120,19 @@ def _add_confusion(outcome: Outcome, table, n_true: dict[str, int]) -> None:
         (shown(names[t], 40), shown(names[p], 40), int(counts[t, p])) for t, p in wrong[:MISTAKES]
     ]
     outcome.mistakes_note = cut(len(outcome.mistakes), len(wrong), "kinds of mistakes")
-    right = 0
     if len(names) > CONFUSED:
-        note = f"The {CONFUSED - 1} most frequent of {len(names)} classes; the others are taken together."
-        outcome.confusion_note = note
         frequent = np.sort(np.argsort(-counts.sum(axis=1), kind="stable")[: CONFUSED - 1])
         place = np.full(len(names), CONFUSED - 1)
         place[frequent] = np.arange(CONFUSED - 1)
         right = int(np.diagonal(counts)[place == CONFUSED - 1].sum())
+        note = f"The {CONFUSED - 1} most frequent of {len(names)} classes; the others are taken together"
+        outcome.confusion_note = f"{note}, and {right} in their cell are right."
         pooled = np.zeros((CONFUSED, CONFUSED), dtype=int)
         np.add.at(pooled, (place[:, None], place[None, :]), counts)
-        counts, names = pooled, [*(names[i] for i in frequent), OTHERS]
+        counts, names = pooled, [*(names[i] for i in frequent), "(others)"]
     outcome.confused = [shown(name, LABEL) for name in names]
     outcome.numbered = len(names) > WIDE or max(map(len, outcome.confused)) > LONG
-    outcome.confusion = _cells(outcome.confused, counts, right)
-
-
-def _cells(names: list[str], counts, pooled_right: int) -> list[list[Cell]]:
-    rows = []
-    for i, row in enumerate(counts.tolist()):
-        cells, total = [], max(sum(row), 1)
-        for j, n in enumerate(row):
-            tip = f"true {names[i]}, predicted {names[j]}: {n} ({percent(n / total, 0)} of the row)"
-            if i == j == len(names) - 1 and names[i] == OTHERS:
-                tip += f", {pooled_right} of them right"
-            depth = min(5, round(5 * (n / total) ** 0.5)) if n else 0
-            cells.append(Cell(n, f"g{depth}" + " right" * (i == j), tip))
-        rows.append(cells)
-    return rows
+    outcome.confusion = counts.tolist()
 
 
 def reliability(found) -> list[tuple[float, float, int, float, float]]:
@@ -166,13 +146,13 @@ def reliability(found) -> list[tuple[float, float, int, float, float]]:
 
 def _add_plots(outcome: Outcome, found, coding) -> None:
     n, names = len(found.prediction.ids), coding.output_names
-    missing = is_missing(np.asarray(found.truth)).reshape(n, -1)
-    truth = np.where(missing, np.nan, np.asarray(found.truth, dtype=object).reshape(n, -1)).astype(float)
+    truth = np.asarray(found.truth, dtype=object).reshape(n, -1)
+    truth = np.where(is_missing(truth), np.nan, truth).astype(float)
     labels = np.asarray(found.prediction.labels, dtype=float).reshape(n, -1)
     ends = found.prediction.interval() if found.prediction.calibrated else None
-    for c, name in enumerate(names):
-        there = np.flatnonzero(~missing[:, c])
-        if len(outcome.plots) == PLOTS or not len(there):
+    for c, name in enumerate(names[:PLOTS]):
+        there = np.flatnonzero(~np.isnan(truth[:, c]))
+        if not len(there):
             continue
         chosen = there[np.linspace(0, len(there) - 1, min(POINTS, len(there))).astype(int)]
         bounds = [] if ends is None else list(ends[chosen, c].T)
@@ -189,13 +169,12 @@ def with_topics(outcome: Outcome | None, topics: Topics, outputs: list[str]) -> 
     more = [Class(name) for name in (shown(one, LABEL) for one in outputs) if name not in known]
     note = outcome.classes_note if classes else cut(min(len(more), SCORED), len(more), "outputs")
     classes += more[: max(0, SCORED - len(classes))]
-    sides: dict[str, tuple[list, list]] = {one.name: (one.pro, one.contra) for one in classes}
-    for row in topics.rows:
-        for weight in row.weights:
-            if weight.output in sides:
-                sides[weight.output][weight.mean < 0].append((row, weight.mean))
-    for both in sides.values():
-        for side in both:
-            side.sort(key=lambda found: -abs(found[1]))
-            del side[NAMED:]
+    weighed = [(row, weight) for row in topics.rows for weight in row.weights]
+    weighed.sort(key=lambda found: -abs(found[1].mean))
+    by_name = {one.name: one for one in classes}
+    for row, weight in weighed:
+        one = by_name.get(weight.output)
+        side = None if one is None else one.contra if weight.mean < 0 else one.pro
+        if side is not None and len(side) < NAMED:
+            side.append((row, weight.mean))
     return classes, note

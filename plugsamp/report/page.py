@@ -92,7 +92,7 @@ def page(
         "likelihood": predictor.source == "posterior" and predictor.loss.calibrated,
         "n_draws": len(predictor.eta), "verdict": [line for line in lines if line], "bars": bars,
         "topics": told, "doubtful": told.doubtful(), "ranking": ranking, "outcome": scored,
-        "classes": classes,
+        "classes": classes, "scores": {} if found is None else found.measures,
         "classes_note": classes_note, "weights": weights.weights_of(posterior, parts), "explained": explained,
         "asked": bool(chosen), "part": part, "new": new, "has_documents": train is not None,
         "chains": chains.chains_of(posterior, metrics.get("seconds")), "mixing": mixing, "mixing_note": why,

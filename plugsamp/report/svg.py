@@ -214,10 +214,9 @@ def _apart(at, radius, size) -> np.ndarray:
     return at
 
 
-def topic_map(places, shares, keys: Sequence[str], numbers: Sequence[int], words: Sequence[str]) -> Markup:
+def topic_map(places, shares, rows: Sequence) -> Markup:
     """Circles of topics: near each other where their words are alike, of an area by their shares."""
     room = MAP - 76
-    places = np.asarray(places, dtype=float)
     low, high = places.min(axis=0), places.max(axis=0)
     scale = room / max(float((high - low).max()), 1e-12)
     at = 38 + (places - low) * scale + (room - (high - low) * scale) / 2
@@ -226,15 +225,12 @@ def topic_map(places, shares, keys: Sequence[str], numbers: Sequence[int], words
     largest = min(30.0, 170 / math.sqrt(len(at)))
     radius = np.clip(np.sqrt(np.asarray(shares) / max(float(np.max(shares)), 1e-12)) * largest, 9, largest)
     at = _apart(at, radius, np.array([MAP, height]))
-    words = words if len(at) <= NAMED else [""] * len(at)
-    parts = [
-        tag(
-            "g", tag("circle", cx=x, cy=y, r=r), tag("text", str(number), x=x, y=y + 4, class_="middle"),
-            tag("text", words[i], x=x, y=y + r + 10, class_="middle word"),
-            data_t=key,
-        )
-        for i in np.argsort(-radius, kind="stable")
-        for (x, y), r, key, number in [(at[i], float(radius[i]), keys[i], numbers[i])]
-    ]  # fmt: skip
+    parts = []
+    for i in np.argsort(-radius, kind="stable"):
+        (x, y), r, row = at[i], float(radius[i]), rows[i]
+        word = (row.name or row.words[0]) if len(at) <= NAMED else ""
+        number = tag("text", str(row.number), x=x, y=y + 4, class_="middle")
+        below = tag("text", word, x=x, y=y + r + 10, class_="middle word")
+        parts.append(tag("g", tag("circle", cx=x, cy=y, r=r), number, below, data_t=row.key))
     title = "Map of topics; the list beside it names them, and tells those that are near"
     return picture(title, *parts, width=MAP, height=height, class_="map")

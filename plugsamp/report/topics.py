@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from markupsafe import Markup
+from scipy.spatial.distance import pdist, squareform
 
 from plugsamp.brief import cut, shown
 from plugsamp.posterior.draws import Draws
@@ -137,7 +138,8 @@ def topics_of(posterior, parts: list[Draws], corpus, by: str) -> Topics:
     by_name = {part.name: part for part in parts}
     owners = [by_name[row["task"]] if "task" in row else parts[0] for row in table]
     if len(table) > TOPICS:
-        chosen = _largest(table)
+        shares = np.asarray(table["share"]) if "share" in table else -np.arange(len(table))
+        chosen = np.sort(np.argsort(-shares, kind="stable")[:TOPICS]).tolist()
         table, owners = table.take(chosen), [owners[i] for i in chosen]
     weights = {part.name: weights_of(part, posterior.combine == "ovr") for part in parts}
     rows = []
@@ -146,12 +148,15 @@ def topics_of(posterior, parts: list[Draws], corpus, by: str) -> Topics:
         rows.append(
             Row(
                 key=part.key(row["topic"]), number=row["topic"], name=shown(row.get("name") or "", 80),
-                model=shown(row.get("task", "")), words=[shown(w, 30) for w in row["words"]],
-                share=row.get("share"), npmi=_finite(row.get("npmi")), weights=found,
+                model=shown(row.get("task", "")), words=[*map(_word, row["words"])],
+                share=row.get("share"), npmi=row.get("npmi"), weights=found,
             )
         )  # fmt: skip
     n_all = sum(part.n_topics for part in parts)
     largest = max((abs(w.mean) for row in rows for w in row.weights[:1]), default=0.0)
+    for row in rows:
+        if row.npmi is not None and not math.isfinite(row.npmi):
+            row.npmi = None
     found = Topics(rows, cut(len(rows), n_all, "topics", "those with the largest shares"), largest, {})
     _add_words(found, owners, posterior)
     _add_documents(found, owners, posterior, corpus)
@@ -160,13 +165,8 @@ def topics_of(posterior, parts: list[Draws], corpus, by: str) -> Topics:
     return found
 
 
-def _largest(table) -> list[int]:
-    shares = np.asarray(table["share"]) if "share" in table else -np.arange(len(table))
-    return np.sort(np.argsort(-shares, kind="stable")[:TOPICS]).tolist()
-
-
-def _finite(value) -> float | None:
-    return None if value is None or not math.isfinite(value) else value
+def _word(word: str) -> str:
+    return shown(word, 30)
 
 
 def _add_words(found: Topics, owners: list[Draws], posterior) -> None:
@@ -198,7 +198,7 @@ def _add_words(found: Topics, owners: list[Draws], posterior) -> None:
             "h": row.share if row.share is None else rounded(row.share),
             "s": [[w.output, *map(rounded, (w.mean, w.low, w.high))] for w in row.weights[:WEIGHTS]],
         }  # fmt: skip
-    words = [shown(vocabulary[w], 30) for _, w in place]
+    words = [_word(vocabulary[w]) for _, w in place]
     found.data = {"words": words, "p": marginals, "rows": found.data}
 
 
@@ -213,7 +213,8 @@ def _candidates(own, marginal, frex) -> np.ndarray:
     frequent = np.argpartition(-own, min(REACHED, len(own)) - 1)[:REACHED]
     frequent = np.sort(frequent[own[frequent] > 0])
     log_own, log_marginal = np.log(own[frequent]), np.log(marginal[frequent])
-    best = [frequent[np.argsort((1 - lam) * log_marginal - log_own, kind="stable")[:MORE]] for lam in GRID]
+    n = min(MORE, len(frequent))
+    best = [frequent[np.argpartition((1 - lam) * log_marginal - log_own, n - 1)[:n]] for lam in GRID]
     chosen = np.unique(np.concatenate([*best, frex[own[frex] > 0]]))
     return chosen[np.argsort(-own[chosen], kind="stable")]
 
@@ -224,37 +225,14 @@ def _add_documents(found: Topics, owners: list[Draws], posterior, corpus) -> Non
     for part, row in list(zip(owners, found.rows, strict=True))[:DOCUMENTED]:
         table = posterior.documents(row.number, corpus, n=DOCUMENTS, part=part.number)
         found.data["rows"][row.key]["d"] = [
-            [
-                shown(d["id"]),
-                rounded(d["share"]),
-                d.get("response", ""),
-                " ".join(shown(w, 30) for w in d["words"]),
-            ]
+            [shown(d["id"]), rounded(d["share"]), d.get("response", ""), " ".join(map(_word, d["words"]))]
             for d in table
         ]
 
 
-def _compared(owners: list[Draws], rows: list[Row]) -> np.ndarray:
-    """The probabilities of the most frequent words in each topic, and of all others together."""
-    pairs = list(zip(owners, rows, strict=True))
-    total = sum(_row(part, row.number) for part, row in pairs)
-    frequent = np.sort(np.argsort(-total, kind="stable")[:COMPARED])
-    phi = np.stack([_row(part, row.number)[frequent] for part, row in pairs])
-    return np.column_stack([phi, np.maximum(1 - phi.sum(axis=1), 0)])
-
-
 def distances(phi) -> np.ndarray:
     """Return the Jensen-Shannon distances of topics, the roots of the divergences in bits, float64 (K, K)."""
-
-    def entropy(p):
-        return -np.sum(p * np.log2(np.where(p > 0, p, 1.0)), axis=-1)
-
-    own, n = entropy(phi), len(phi)
-    found = np.zeros((n, n))
-    for i in range(n - 1):
-        divergence = entropy((phi[i] + phi[i + 1 :]) / 2) - (own[i] + own[i + 1 :]) / 2
-        found[i, i + 1 :] = found[i + 1 :, i] = np.sqrt(np.clip(divergence, 0, 1))
-    return found
+    return squareform(pdist(phi, "jensenshannon")) / math.sqrt(math.log(2))
 
 
 def scaled(distance) -> tuple[np.ndarray, float]:
@@ -277,7 +255,10 @@ def _add_map(found: Topics, owners: list[Draws]) -> None:
     rows = found.rows[:MAPPED]
     if len(rows) < 2:
         return
-    distance = distances(_compared(owners[:MAPPED], rows))
+    phi = np.stack([_row(part, row.number) for part, row in zip(owners, rows, strict=False)])
+    frequent = np.sort(np.argsort(-phi.sum(axis=0), kind="stable")[:COMPARED])
+    others = np.maximum(1 - phi[:, frequent].sum(axis=1), 0)
+    distance = distances(np.column_stack([phi[:, frequent], others]))
     for i, row in enumerate(rows):
         near = [j for j in np.argsort(distance[i], kind="stable").tolist() if j != i][:3]
         found.data["rows"][row.key]["n"] = [[rows[j].key, rounded(float(distance[i, j]))] for j in near]
@@ -288,35 +269,26 @@ def _add_map(found: Topics, owners: list[Draws]) -> None:
         return
     places, kept = scaled(distance)
     shares = [1.0 if row.share is None else row.share for row in rows]
-    found.map = svg.topic_map(
-        places,
-        shares,
-        [row.key for row in rows],
-        [row.number for row in rows],
-        [row.name or row.words[0] for row in rows],
-    )
-    notes = [f"Two dimensions keep {percent(kept, 0)} of the squared distances."]
-    notes.append(cut(len(rows), len(found.rows), "topics", "the largest"))
-    found.map_note = " ".join(filter(None, notes))
+    found.map = svg.topic_map(places, shares, rows)
+    kept_note = f"Two dimensions keep {percent(kept, 0)} of the squared distances."
+    found.map_note = f"{kept_note} {cut(len(rows), len(found.rows), 'topics', 'the largest')}"
 
 
 def _add_doubts(found: Topics, owners: list[Draws], posterior) -> None:
     for part, row in zip(owners, found.rows, strict=True):
         stats = posterior.stats(part) or {}
+        entropy = np.asarray(stats.get("document_entropy", np.full(part.n_topics, np.nan)))
+        # Background is spread over documents evenly (AlSumait et al. 2009).
+        wide = np.median(entropy) + math.log(WIDE) if len(entropy) >= SEVERAL else np.inf
         if row.npmi is not None and row.npmi < NPMI:
             row.doubts.insert(0, "its words rarely occur together")
-        if "document_entropy" in stats and float(stats["document_entropy"][row.number]) < math.log(SPREAD):
+        if entropy[row.number] < math.log(SPREAD):
             row.doubts.append("almost all of it is in one or two documents")
-        if _is_wide(stats.get("document_entropy", ()), row.number):
+        if entropy[row.number] > wide:
             row.doubts.append("it is spread over far more documents than others, so its words may be general")
         own = _row(part, row.number)
         if own.max() > ONE_WORD and len(own) > WORDS:
-            word = shown(posterior.vocabulary[int(own.argmax())], 30)
+            word = _word(posterior.vocabulary[int(own.argmax())])
             row.doubts.append(f"{percent(own.max(), 0)} of it is the word {word}")
         if row.share is not None and row.share < TINY / part.n_topics:
             row.doubts.append("hardly used")
-
-
-def _is_wide(entropy, k: int) -> bool:
-    """Whether a topic is spread over documents evenly, as background is (AlSumait et al. 2009)."""
-    return len(entropy) >= SEVERAL and float(entropy[k]) > np.median(entropy) + math.log(WIDE)

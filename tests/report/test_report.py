@@ -163,6 +163,8 @@ def test_the_text_of_documents_is_read_again(at):
     assert all(f"An ORBIT, {HOSTILE}" in text for text in written)
     assert main(["report", "run=run"]) == 0
     assert (at / "run" / "report.html").read_text() == before
+    ps.load("run", corpus=True).report("again.html")
+    assert data_of(at / "again.html")["documents"]["full"] == explained
 
 
 def test_texts_that_cannot_be_read_again_are_left_out(at, caplog):

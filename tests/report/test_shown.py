@@ -103,7 +103,7 @@ def test_scores_of_classes_are_scikit_learn_s():
     true, predicted = names_[rng.integers(0, 3, 60)], names_[rng.integers(0, 3, 60)]
     evaluation = evaluation_of(coding_of(), true.tolist(), predicted.tolist(), np.zeros((60, 3)))
     found = outcome.outcome_of(evaluation, evaluation.prediction.coding)
-    assert [[cell.n for cell in row] for row in found.confusion] == confusion_matrix(true, predicted).tolist()
+    assert found.confusion == confusion_matrix(true, predicted).tolist()
     expected = np.array(precision_recall_fscore_support(true, predicted)[:3]).T
     scores = [[one.scores[name] for name in ("precision", "recall", "f1")] for one in found.classes]
     np.testing.assert_allclose(scores, expected)
