@@ -80,6 +80,16 @@ BIBTEX = r"""
   author = {Newman, David and Asuncion, Arthur and Smyth, Padhraic and Welling, Max},
   journal = {Journal of Machine Learning Research}, volume = {10}, year = {2009}
 }
+@article{lange1989,
+  title = {Robust Statistical Modeling Using the $t$ Distribution},
+  author = {Lange, Kenneth L. and Little, Roderick J. A. and Taylor, Jeremy M. G.},
+  journal = {Journal of the American Statistical Association}, volume = {84}, year = {1989}
+}
+@article{geweke1993,
+  title = {{Bayesian} Treatment of the Independent {Student-t} Linear Model},
+  author = {Geweke, John},
+  journal = {Journal of Applied Econometrics}, volume = {8}, year = {1993}
+}
 @article{polson2011,
   title = {Data Augmentation for Support Vector Machines},
   author = {Polson, Nicholas G. and Scott, Steven L.},

@@ -34,7 +34,7 @@ class StudentT(Hinge):
 
 @pytest.fixture
 def student(site, install):
-    install(site, "plugsamp-student", "student_plugin", STUDENT, {"losses": {"student_t": "StudentT"}})
+    install(site, "plugsamp-student", "student_plugin", STUDENT, {"losses": {"heavy_t": "StudentT"}})
     return site
 
 
@@ -136,8 +136,8 @@ def test_no_target_and_no_path_of_a_machine():
 
 
 def test_a_plugin_is_configured_with_no_yaml(student):
-    config = compose(["loss=student_t", "loss.df=7"])
-    assert config.loss == {"name": "student_t", "df": 7, "robust": False, "knots": [1, 2]}
+    config = compose(["loss=heavy_t", "loss.df=7"])
+    assert config.loss == {"name": "heavy_t", "df": 7, "robust": False, "knots": [1, 2]}
     loss = hydra_source.object_of("loss", config.loss)
     assert loss.df == 7.0 and type(loss.df) is float and loss.knots == (1, 2)
 
@@ -146,11 +146,11 @@ def test_a_plugin_in_an_experiment_file(student, tmp_path):
     from hydra import compose as hydra_compose
     from hydra import initialize_config_module
 
-    (tmp_path / "mine.yaml").write_text("defaults:\n  - override /loss: student_t\nloss:\n  df: 9\n")
+    (tmp_path / "mine.yaml").write_text("defaults:\n  - override /loss: heavy_t\nloss:\n  df: 9\n")
     folder = tmp_path / "conf" / "experiment"
     folder.mkdir(parents=True)
     (folder / "mine.yaml").write_text(
-        "# @package _global_\ndefaults:\n  - override /loss: student_t\nloss:\n  df: 9\n  rubost: true\n"
+        "# @package _global_\ndefaults:\n  - override /loss: heavy_t\nloss:\n  df: 9\n  rubost: true\n"
     )
     with hydra_source.registered(), initialize_config_module("plugsamp.conf", version_base="1.3"):
         config = hydra_compose(
@@ -162,10 +162,10 @@ def test_a_plugin_in_an_experiment_file(student, tmp_path):
 
 
 def test_a_name_that_two_packages_claim(student, install):
-    install(student, "another", "another_plugin", STUDENT, {"losses": {"student_t": "StudentT"}})
-    with pytest.raises(ConfigCompositionException, match="another:student_t or plugsamp-student:student_t"):
-        compose(["loss=student_t"])
-    config = compose(["loss=another:student_t"])
+    install(student, "another", "another_plugin", STUDENT, {"losses": {"heavy_t": "StudentT"}})
+    with pytest.raises(ConfigCompositionException, match="another:heavy_t or plugsamp-student:heavy_t"):
+        compose(["loss=heavy_t"])
+    config = compose(["loss=another:heavy_t"])
     assert type(hydra_source.object_of("loss", config.loss)).__module__ == "another_plugin"
 
 

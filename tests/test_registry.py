@@ -45,7 +45,7 @@ class Greedy(Hinge):
 
 @pytest.fixture
 def student(site, install):
-    names = {"student_t": "StudentT", "needs": "Needs", "greedy": "Greedy"}
+    names = {"heavy_t": "StudentT", "needs": "Needs", "greedy": "Greedy"}
     install(site, "plugsamp-student", "student_plugin", LOSS, {"losses": names})
     return site
 
@@ -140,14 +140,14 @@ def test_an_option_that_is_not_kept(student):
 
 
 def test_two_packages_with_one_name(student, install):
-    install(student, "another", "another_plugin", LOSS, {"losses": {"student_t": "StudentT"}})
+    install(student, "another", "another_plugin", LOSS, {"losses": {"heavy_t": "StudentT"}})
     with pytest.raises(RegistryError) as caught:
-        registry.resolve("losses", "student_t")
-    assert "another:student_t" in str(caught.value) and "plugsamp-student:student_t" in str(caught.value)
+        registry.resolve("losses", "heavy_t")
+    assert "another:heavy_t" in str(caught.value) and "plugsamp-student:heavy_t" in str(caught.value)
     listed = registry.names("losses")
-    assert {"another:student_t", "plugsamp-student:student_t"} <= set(listed)
-    assert "student_t" not in listed
-    chosen = registry.resolve("losses", "another:student_t", df=9)
+    assert {"another:heavy_t", "plugsamp-student:heavy_t"} <= set(listed)
+    assert "heavy_t" not in listed
+    chosen = registry.resolve("losses", "another:heavy_t", df=9)
     assert type(chosen).__module__ == "another_plugin"
 
 
@@ -155,18 +155,18 @@ def test_a_second_copy_of_a_package_is_not_a_second_claim(
     student, tmp_path_factory, monkeypatch, install, capsys
 ):
     older, same = tmp_path_factory.mktemp("older"), tmp_path_factory.mktemp("same")
-    names = {"losses": {"student_t": "Gone", "gone": "Gone"}}
+    names = {"losses": {"heavy_t": "Gone", "gone": "Gone"}}
     install(older, "Plugsamp_Student", "old_plugin", "", names, version="0.1")
     shutil.copytree(student, same, dirs_exist_ok=True)
     path = sys.path
     monkeypatch.setattr(sys, "path", [*path, str(same), str(older), str(older)])
-    assert registry.origin("losses", "student_t").version == "1.0"
-    assert registry.resolve("losses", "student_t").df == 4.0
+    assert registry.origin("losses", "heavy_t").version == "1.0"
+    assert registry.resolve("losses", "heavy_t").df == 4.0
     said = (
-        f"package Plugsamp_Student 0.1 in {older} registers loss 'gone', loss 'student_t', and is hidden by "
+        f"package Plugsamp_Student 0.1 in {older} registers loss 'gone', loss 'heavy_t', and is hidden by "
         f"plugsamp-student 1.0 in {student}, which comes first on the path; uninstall one of them"
     )
-    assert registry.hidden() == registry.hidden("losses", "student_t") == [said]
+    assert registry.hidden() == registry.hidden("losses", "heavy_t") == [said]
     assert registry.hidden("losses", "hinge") == []
     with pytest.raises(RegistryError) as caught:
         registry.resolve("losses", "gone")
@@ -175,10 +175,10 @@ def test_a_second_copy_of_a_package_is_not_a_second_claim(
     assert capsys.readouterr().out.count(f"note: {said}\n") == 1
     monkeypatch.setattr(sys, "path", [str(older), *path])  # where the older one is found, which fails
     with pytest.raises(RegistryError) as caught:
-        registry.resolve("losses", "student_t")
+        registry.resolve("losses", "heavy_t")
     found = str(caught.value)
     assert "Plugsamp_Student 0.1 cannot be loaded" in found and f"plugsamp-student 1.0 in {student}" in found
-    assert plugins.main(["loss=student_t"]) == 1
+    assert plugins.main(["loss=heavy_t"]) == 1
     assert f"is hidden by Plugsamp_Student 0.1 in {older}" in " ".join(capsys.readouterr().out.split())
 
 
@@ -195,7 +195,7 @@ def test_an_unknown_group():
 
 
 def test_options_come_from_the_signature(student):
-    found = registry.options("losses", "student_t")
+    found = registry.options("losses", "heavy_t")
     assert list(found) == ["df", "robust", "kind", "knots"]
     assert found["df"].type is float and found["df"].default == 4.0
     assert registry.options("losses", "needs")["path"].required
@@ -218,7 +218,7 @@ def test_options_of_dataclasses_with_inherited_fields(site, install):
 
 def test_an_unknown_option_lists_the_valid_ones(student):
     with pytest.raises(RegistryError) as caught:
-        registry.resolve("losses", "student_t", robsut=True)
+        registry.resolve("losses", "heavy_t", robsut=True)
     message = str(caught.value)
     assert "has no option 'robsut'; did you mean 'robust'?" in message
     assert "df=4.0, robust=false, kind=null, knots=[1,2]" in message
@@ -238,7 +238,7 @@ def test_an_unknown_option_lists_the_valid_ones(student):
 )
 def test_an_ill_typed_option_is_refused(student, name, value, wanted):
     with pytest.raises(RegistryError) as caught:
-        registry.resolve("losses", "student_t", **{name: value})
+        registry.resolve("losses", "heavy_t", **{name: value})
     assert f"option {name!r} must be {wanted}" in str(caught.value)
 
 
@@ -408,10 +408,10 @@ def test_a_run_goes_on_with_its_package_when_another_claims_the_name(
     monkeypatch.chdir(tmp_path)
     Path("d.csv").write_text("text,label\n" + "moon orbit,a\nsoup bread,b\n" * 6)
     options = ["corpus=csv", "corpus.path=d.csv", "n_topics=2", "sweeps=4", "report=false"]
-    assert main(["fit", *options, "loss=student_t", "hydra.run.dir=run"]) == 0
-    install(student, "another", "another_plugin", LOSS, {"losses": {"student_t": "StudentT"}})
+    assert main(["fit", *options, "loss=heavy_t", "hydra.run.dir=run"]) == 0
+    install(student, "another", "another_plugin", LOSS, {"losses": {"heavy_t": "StudentT"}})
     time.sleep(0.01)
     os.utime(student)  # the registry looks again where folders have changed
     assert main(["resume", "run=run", "sweeps=6"]) == 0, capsys.readouterr().err
-    assert "name: plugsamp-student:student_t" in Path("run/config.yaml").read_text()
+    assert "name: plugsamp-student:heavy_t" in Path("run/config.yaml").read_text()
     capsys.readouterr()

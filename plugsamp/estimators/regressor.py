@@ -26,7 +26,8 @@ class SupervisedTopicRegressor(RegressorMixin, TopicEstimator):
     n_topics : int
         K.
     loss : str or Loss, optional
-        By default a Gaussian of sampled variance; "epsilon_insensitive" is a support vector regression.
+        By default a Gaussian of sampled variance; "epsilon_insensitive" is a support vector regression,
+        "student_t" is for responses of which a few are far off.
     weights : str or WeightPrior
         The prior of the weights on topics: "normal", "horseshoe" or "hierarchical".
     standardise : bool

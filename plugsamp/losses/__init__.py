@@ -14,5 +14,6 @@ __getattr__, __dir__, __all__ = attach(
         "Multinomial": "plugsamp.losses.multinomial",
         "NoLoss": "plugsamp.losses.none",
         "Probit": "plugsamp.losses.probit",
+        "StudentT": "plugsamp.losses.student_t",
     },
 )
