@@ -28,6 +28,7 @@ __getattr__, __dir__, __all__ = attach(
         "Model": "plugsamp.model",
         "Posterior": "plugsamp.posterior.posterior",
         "SupervisedTopicClassifier": "plugsamp.estimators",
+        "SupervisedTopicClassifierCV": "plugsamp.estimators",
         "SupervisedTopicRegressor": "plugsamp.estimators",
         "TopicModel": "plugsamp.estimators",
         "export": "plugsamp.posterior.saved",

@@ -6,6 +6,7 @@ __getattr__, __dir__, __all__ = attach(
     __name__,
     {
         "SupervisedTopicClassifier": "plugsamp.estimators.classifier",
+        "SupervisedTopicClassifierCV": "plugsamp.estimators.tuned",
         "SupervisedTopicRegressor": "plugsamp.estimators.regressor",
         "TopicModel": "plugsamp.estimators.unsupervised",
     },

@@ -208,7 +208,7 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self.n_iter_ = self.n_sweeps_ = result.n_sweeps
         parts = result.parts
         self.components_ = parts[0].phi if len(parts) == 1 else np.stack([part.phi for part in parts])
-        self._n_features_out = self.n_topics * len(parts)  # models of their own stand side by side
+        self._n_features_out = model.n_topics * len(parts)  # models of their own stand side by side
         return self
 
     @contextmanager

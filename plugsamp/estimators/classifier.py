@@ -188,9 +188,14 @@ class SupervisedTopicClassifier(ClassifierMixin, TopicEstimator):
         with self._as_it_was():
             corpus = self._corpus(X, not self._goes_on(), self._responses(y), sample_weight)
             model = self._model(self.loss, weights=self.weights, class_weight=self.class_weight)
+            model = self._chosen(corpus, model)
             self._fit(corpus, model, multiclass=self.multiclass, decide=self.decide)
         self._show_weights()
         return self
+
+    def _chosen(self, corpus, model):
+        """The model that is fitted; `SupervisedTopicClassifierCV` searches for its settings here."""
+        return model
 
     def _responses(self, y):
         """The responses of the corpus; sets `classes_`."""

@@ -3,7 +3,12 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from plugsamp.estimators import SupervisedTopicClassifier, SupervisedTopicRegressor, TopicModel
+from plugsamp.estimators import (
+    SupervisedTopicClassifier,
+    SupervisedTopicClassifierCV,
+    SupervisedTopicRegressor,
+    TopicModel,
+)
 
 #: What cannot hold, and why.
 WEIGHTS = (
@@ -37,4 +42,13 @@ def expected(estimator):
     expected_failed_checks=expected,
 )
 def test_check(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:counts that are not whole")
+@parametrize_with_checks(
+    [SupervisedTopicClassifierCV(grid={"cost": [1.0, 102.4]}, **OPTIONS)], expected_failed_checks=expected
+)
+def test_check_of_a_search(estimator, check):
     check(estimator)
