@@ -8,7 +8,7 @@ import numpy as np
 
 from plugsamp.lookalikes import matched
 from plugsamp.losses.coding import is_missing
-from plugsamp.prediction.metrics import errors
+from plugsamp.prediction.metrics import Hits, errors
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class ByOutput:
 
 
 def by_output(prediction, responses) -> ByOutput | None:
-    """Compare predictions with responses, output by output (scikit-learn's scores).
+    """Compare predictions with responses, output by output (scores are scikit-learn's).
 
     Parameters
     ----------
@@ -75,8 +75,6 @@ def by_output(prediction, responses) -> ByOutput | None:
 
 
 def _classes(prediction, responses) -> ByOutput:
-    from sklearn import metrics as sk  # here, as it takes a second to import
-
     known = ~is_missing(responses.astype(object))
     true, predicted = ([str(v) for v in values[known]] for values in (responses, prediction.labels))
     place = {str(label): i for i, label in enumerate(prediction.coding.classes)}
@@ -85,35 +83,25 @@ def _classes(prediction, responses) -> ByOutput:
     for label in sorted(set(true) - set(place)):  # the model has never seen it
         place[label] = len(place)
     t, p = ([place[label] for label in labels] for labels in (true, predicted))
-    numbers = range(len(place))
-    scores = sk.precision_recall_fscore_support(t, p, labels=numbers, zero_division=np.nan)
-    confusion = sk.confusion_matrix(t, p, labels=numbers)
+    n = len(place)
+    confusion = np.bincount(np.array(t, np.int64) * n + np.array(p, np.int64), minlength=n * n).reshape(n, n)
     names = list(place)
     return ByOutput(
         ["class", "precision", "recall", "f1", "support", "predicted"],
-        [
-            [name, *map(_number, three), int(support), int(n)]
-            for name, *three, support, n in zip(names, *scores, confusion.sum(axis=0), strict=True)
-        ],
+        _scores(names, Hits.of(t, p, n)),
         ["true", *names],
         [[name, *row] for name, row in zip(names, confusion.tolist(), strict=True)],
     )
 
 
 def _labels(names, labels, true, known) -> ByOutput:
-    from sklearn import metrics as sk  # here, as it takes a second to import
-
-    rows, confusion = [], []
-    for c, name in enumerate(names):
-        t, p = true[known[:, c], c].astype(int), labels[known[:, c], c].astype(int)
-        three, four = [None] * 3, [0] * 4
-        if len(t):
-            three = sk.precision_recall_fscore_support(t, p, average="binary", zero_division=np.nan)[:3]
-            four = sk.confusion_matrix(t, p, labels=[0, 1]).ravel().tolist()
-        rows.append([name, *map(_number, three), int(t.sum()), int(p.sum())])
-        confusion.append([name, *four])
+    t, p = true > 0, labels > 0
+    four = [np.sum(cells & known, axis=0) for cells in (~t & ~p, ~t & p, t & ~p, t & p)]
+    _, wrongly_present, wrongly_absent, right = four
+    confusion = [[name, *map(int, counts)] for name, *counts in zip(names, *four, strict=True)]
+    hits = Hits(right, right + wrongly_absent, right + wrongly_present)
     return ByOutput(
-        ["label", "precision", "recall", "f1", "support", "predicted"], rows,
+        ["label", "precision", "recall", "f1", "support", "predicted"], _scores(names, hits),
         ["label", "rightly_absent", "wrongly_present", "wrongly_absent", "rightly_present"], confusion,
     )  # fmt: skip
 
@@ -126,5 +114,10 @@ def _real(names, predicted, true, known) -> ByOutput:
     return ByOutput(["response", "r2", "rmse", "mae", "support"], rows, [], [])
 
 
-def _number(value) -> float | None:
-    return None if value is None or np.isnan(value) else float(value)
+def _scores(names, hits: Hits) -> list[list]:
+    """Rows of a table: name, precision, recall, F1, support and how often it was predicted."""
+    three = [
+        [None if np.isnan(v) else float(v) for v in of()] for of in (hits.precision, hits.recall, hits.f1)
+    ]
+    columns = zip(names, *three, hits.true.tolist(), hits.predicted.tolist(), strict=True)
+    return [list(row) for row in columns]

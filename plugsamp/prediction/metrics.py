@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -104,9 +105,55 @@ def _counted(n_scored, n_missing) -> dict:
     return {"n_scored": int(n_scored), "n_missing": int(n_missing)}
 
 
-def _classes(prediction, responses) -> dict:
-    from sklearn import metrics as sk  # here, as it takes a second to import
+@dataclass(frozen=True)
+class Hits:
+    """How often each of some classes was rightly predicted, was true, and was predicted.
 
+    Attributes
+    ----------
+    right, true, predicted : int64 (classes,)
+
+    Notes
+    -----
+    Scores are scikit-learn's, to the bit. They are computed here because importing scikit-learn takes longer
+    than scoring.
+    """
+
+    right: np.ndarray
+    true: np.ndarray
+    predicted: np.ndarray
+
+    @classmethod
+    def of(cls, true, predicted, n_classes: int) -> Hits:
+        """Count classes, given as places from 0."""
+        true, predicted = np.asarray(true, np.int64), np.asarray(predicted, np.int64)
+        chosen = (true[true == predicted], true, predicted)
+        return cls(*(np.bincount(places, minlength=n_classes) for places in chosen))
+
+    def precision(self) -> np.ndarray:
+        """Float64 (classes,); NaN where the class was never predicted."""
+        return _divide(self.right, self.predicted)
+
+    def recall(self) -> np.ndarray:
+        """Float64 (classes,); NaN where the class was never true."""
+        return _divide(self.right, self.true)
+
+    def f1(self) -> np.ndarray:
+        """Float64 (classes,); NaN where the class was neither true nor predicted."""
+        return _divide(2.0 * self.right, self.true + self.predicted)
+
+
+def _divide(a, b) -> np.ndarray:
+    return np.divide(a, b, out=np.full(len(b), np.nan), where=b > 0)
+
+
+def _log_loss(p) -> float:
+    """Minus the mean log of probabilities of what is true, which are at least the rounding error of 1."""
+    tiny = np.finfo(float).eps
+    return float(np.mean(-np.log(np.clip(p, tiny, 1.0 - tiny))))
+
+
+def _classes(prediction, responses) -> dict:
     missing = is_missing(responses.astype(object))
     true = responses.astype(object)[~missing].tolist()
     predicted = prediction.labels[~missing].tolist()
@@ -130,46 +177,36 @@ def _classes(prediction, responses) -> dict:
     for label in true:
         index.setdefault(label, len(index))
     t, p = [index[label] for label in true], [index[label] for label in predicted]
-    found = (
-        float(sk.accuracy_score(t, p)),
-        float(sk.f1_score(t, p, average="micro")),
-        float(sk.f1_score(t, p, average="macro", zero_division=0.0)),
-    )
-    scores = dict(zip(names, found, strict=True))
+    hits = Hits.of(t, p, len(index))
+    accuracy = float(hits.right.sum() / len(t))  # micro F1 is the same, with one class a document
+    scores = dict(zip(names, (accuracy, accuracy, float(np.nanmean(hits.f1()))), strict=True))
     if (prediction.calibrated or prediction.likelihood) and prediction.probabilities is not None:
         n_classes = len(prediction.coding.classes)
-        known = np.array(t) < n_classes
-        p = prediction.probabilities[~missing][known]
-        scores["log_loss"] = (
-            float(sk.log_loss(np.array(t)[known], p, labels=range(n_classes))) if known.any() else None
-        )
+        t = np.array(t)
+        known = np.flatnonzero(t < n_classes)
+        p = prediction.probabilities[~missing][known, t[known]]
+        scores["log_loss"] = _log_loss(p) if len(known) else None
         right = np.equal(t, prediction.probabilities[~missing].argmax(axis=1))
         scores["calibration_error"] = calibration_error(prediction.probabilities[~missing].max(axis=1), right)
     return scores | _counted(len(true), missing.sum())
 
 
 def _labels(prediction, labels, true, missing) -> dict:
-    from sklearn import metrics as sk  # here, as it takes a second to import
-
     whole = ~missing.any(axis=1)
     counted = _counted((~missing).sum(), missing.sum())
     if missing.all():
         return dict.fromkeys(("f1_micro", "f1_macro", "accuracy")) | counted
     observed = ~missing
-    by_label = [
-        sk.f1_score(true[rows, c], labels[rows, c], zero_division=0.0)
-        for c, rows in enumerate(observed.T)
-        if rows.any()
-    ]
+    hits = Hits(*(np.sum(cells & observed, axis=0) for cells in (true * labels > 0, true > 0, labels > 0)))
+    whole_hits = Hits(*(one.sum(keepdims=True) for one in (hits.right, hits.true, hits.predicted)))
     scores = {
-        "f1_micro": float(sk.f1_score(true[observed], labels[observed], zero_division=0.0)),
-        "f1_macro": float(np.mean(by_label)),
+        "f1_micro": float(np.nan_to_num(whole_hits.f1())[0]),
+        "f1_macro": float(np.nan_to_num(hits.f1())[observed.any(axis=0)].mean()),
         "accuracy": float((labels == true)[whole].all(axis=1).mean()) if whole.any() else None,
     }
     if prediction.calibrated and prediction.probabilities is not None:
-        scores["log_loss"] = float(
-            sk.log_loss(true[observed], prediction.probabilities[observed], labels=[0, 1])
-        )
+        p = prediction.probabilities
+        scores["log_loss"] = _log_loss(np.where(true > 0, p, 1.0 - p)[observed])
         error = calibration_error(prediction.probabilities[observed], true[observed] > 0)
         scores["calibration_error"] = error
     return scores | counted
@@ -197,10 +234,9 @@ def _real(prediction, labels, true, missing) -> dict:
 
 def errors(y, predicted) -> tuple[float | None, float | None, float | None]:
     """R², which needs responses that differ, root mean squared and mean absolute error."""
-    from sklearn import metrics as sk  # here, as it takes a second to import
-
     if not len(y):
         return None, None, None
     error = y - predicted
-    r2 = float(sk.r2_score(y, predicted)) if len(y) > 1 and np.ptp(y) > 0 else None
+    differ = len(y) > 1 and np.ptp(y) > 0
+    r2 = float(1.0 - np.sum(error**2) / np.sum((y - np.mean(y)) ** 2)) if differ else None
     return r2, float(np.sqrt(np.mean(error**2))), float(np.mean(np.abs(error)))

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from plugsamp.losses.coding import Coding
+from plugsamp.prediction.by_output import by_output
 from plugsamp.prediction.coverage import coverage
 from plugsamp.prediction.metrics import calibration_error, evaluate
 
@@ -166,3 +167,33 @@ def test_coverage_by_fifths():
 def test_refusals(case, responses, message):
     with pytest.raises(ValueError, match=message):
         evaluate(case, np.array(responses))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_scores_are_those_of_scikit_learn(seed):
+    from sklearn import metrics as sk
+
+    rng = np.random.default_rng(seed)
+    t, guess = rng.integers(5, size=40), rng.integers(4, size=40)
+    p = rng.dirichlet(np.ones(6), 40)
+    p[0, t[0]] = 0.0
+    p[0] /= p[0].sum()
+    found = prediction(list(guess), "multiclass", range(6), p, calibrated=True)
+    scores = evaluate(found, t)
+    assert scores["f1_macro"] == sk.f1_score(t, guess, average="macro")
+    assert scores["f1_micro"] == scores["accuracy"] == sk.accuracy_score(t, guess)
+    assert scores["log_loss"] == sk.log_loss(t, p, labels=range(6))
+    three = np.transpose([row[1:4] for row in by_output(found, t).rows]).astype(float)
+    theirs = sk.precision_recall_fscore_support(t, guess, labels=range(6), zero_division=np.nan)
+    np.testing.assert_array_equal(three, theirs[:3])
+
+    t, guess = rng.integers(2, size=(40, 3)), rng.integers(2, size=(40, 3))
+    p = rng.random((40, 3))
+    guess[:, 2] = t[:, 2] = 0
+    scores = evaluate(prediction(guess, "multilabel", "xyz", p, calibrated=True), t)
+    assert scores["f1_micro"] == sk.f1_score(t, guess, average="micro")
+    assert scores["f1_macro"] == sk.f1_score(t, guess, average="macro", zero_division=0.0)
+    assert scores["log_loss"] == sk.log_loss(t.ravel(), p.ravel())
+
+    y, f = rng.normal(size=(2, 40))
+    assert evaluate(prediction(f, "real", ["u"]), y)["r2"] == sk.r2_score(y, f)
