@@ -119,10 +119,6 @@ def _linear(posterior, train, test, found) -> float | None:
 
     A linear support vector machine for each class or label, a ridge regression for a real response.
     """
-    from sklearn.feature_extraction.text import TfidfTransformer
-    from sklearn.linear_model import Ridge
-    from sklearn.svm import LinearSVC
-
     coding = posterior.coding
     responses = np.asarray(responses_for(coding, train))
     columns = responses.reshape(len(responses), -1)
@@ -131,6 +127,10 @@ def _linear(posterior, train, test, found) -> float | None:
     most = min(max(TINY, TENTH * train.n_tokens * posterior.n_sweeps), HUGE)
     if len(rows) < 2 or counts.nnz * max(coding.n_outputs, len(coding.classes)) > most:
         return None
+    from sklearn.feature_extraction.text import TfidfTransformer  # here, as it takes a second to import
+    from sklearn.linear_model import Ridge
+    from sklearn.svm import LinearSVC
+
     idf = TfidfTransformer(sublinear_tf=True).fit(counts)
     X, new = idf.transform(counts), idf.transform(test.counts())
     svm = LinearSVC(C=0.5, random_state=0, max_iter=200)
