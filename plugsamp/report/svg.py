@@ -14,8 +14,9 @@ from plugsamp.report.texts import compact
 WIDTH, HEIGHT = 360, 190
 LEFT, RIGHT, TOP, BOTTOM = 60, 8, 8, 34
 
-#: The side of the map of topics; topics up to which it has words.
-MAP, NAMED = 560, 40
+#: The side of the map of topics; topics up to which it has words; the power of distances from its middle,
+#: below 1 so that a topic far from all others leaves them room.
+MAP, NAMED, SQUEEZE = 560, 40, 0.6
 
 
 def tag(name: str, *inside, **attributes) -> Markup:
@@ -204,7 +205,7 @@ def shade(value: float, largest: float) -> str:
 
 def _apart(at, radius, size) -> np.ndarray:
     """Places (K, 2) of circles moved apart, as little as keeps their numbers legible."""
-    near = (radius[:, None] + radius[None, :]) * 0.85
+    near = radius[:, None] + radius[None, :]
     for _ in range(120):
         gap = at[:, None] - at[None, :]
         far = np.sqrt((gap**2).sum(axis=-1)) + np.eye(len(at)) * 1e9
@@ -216,15 +217,13 @@ def _apart(at, radius, size) -> np.ndarray:
 
 def topic_map(places, shares, rows: Sequence) -> Markup:
     """Circles of topics: near each other where their words are alike, of an area by their shares."""
-    room = MAP - 76
-    low, high = places.min(axis=0), places.max(axis=0)
-    scale = room / max(float((high - low).max()), 1e-12)
-    at = 38 + (places - low) * scale + (room - (high - low) * scale) / 2
-    height = float(((high - low) * scale)[1]) + 76
-    at[:, 1] -= (MAP - height) / 2
+    at = places - np.median(places, axis=0)
+    at = np.sign(at) * np.abs(at) ** SQUEEZE
+    low, high = at.min(axis=0), at.max(axis=0)
+    at = 38 + (at - low) * (MAP - 76) / np.maximum(high - low, 1e-12)
     largest = min(30.0, 170 / math.sqrt(len(at)))
     radius = np.clip(np.sqrt(np.asarray(shares) / max(float(np.max(shares)), 1e-12)) * largest, 9, largest)
-    at = _apart(at, radius, np.array([MAP, height]))
+    at = _apart(at, radius, MAP)
     parts = []
     for i in np.argsort(-radius, kind="stable"):
         (x, y), r, row = at[i], float(radius[i]), rows[i]
@@ -233,4 +232,4 @@ def topic_map(places, shares, rows: Sequence) -> Markup:
         below = tag("text", word, x=x, y=y + r + 10, class_="middle word")
         parts.append(tag("g", tag("circle", cx=x, cy=y, r=r), number, below, data_t=row.key))
     title = "Map of topics; the list beside it names them, and tells those that are near"
-    return picture(title, *parts, width=MAP, height=height, class_="map")
+    return picture(title, *parts, width=MAP, height=MAP, class_="map")

@@ -23,6 +23,7 @@ class Weights:
     panel_note: str = ""
     covariates: list[tuple[str, Weight]] = field(default_factory=list)
     covariate_note: str = ""
+    open: bool = False  # there are more than intercepts
 
 
 def weights_of(posterior, parts: list[Draws]) -> Weights | None:
@@ -44,6 +45,7 @@ def weights_of(posterior, parts: list[Draws]) -> Weights | None:
     found.panel_note = cut(len(chosen), len(rows), what, where)
     if alone and (parts[0].covariate_names or parts[0].intercept):
         _add_covariates(found, posterior, parts[0])
+        found.open = bool(parts[0].covariate_names)
     return found
 
 

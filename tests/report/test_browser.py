@@ -197,6 +197,11 @@ def test_the_map_and_its_list_go_together(opened, page):
     items.nth(1).locator("a").focus()
     assert shown.locator("svg.map g.at").get_attribute("data-t") == items.nth(1).get_attribute("data-t")
     assert shown.locator(".chosen .wordbars tr").count() > 3
+    shown.locator(".chosen .wordbars tr").first.hover()  # which circles have the word
+    dark = "all => all.map(e => Number(e.style.fillOpacity)).sort()"
+    assert shown.eval_on_selector_all("svg.map circle", dark)[-1] > 0.2
+    shown.locator("h1").hover()
+    assert shown.eval_on_selector_all("svg.map circle", dark) == [0] * 6
 
 
 def test_names_are_kept_and_taken_again(opened, page, tmp_path):
@@ -215,6 +220,8 @@ def test_names_are_kept_and_taken_again(opened, page, tmp_path):
     def named(key, of=None):
         return (of or shown).locator(f"[id='t0.{key}'] .tn").text_content()
 
+    if not named(3):  # a busy browser hands its storage to the new page a moment later
+        shown.reload()
     assert (named(2), named(3), named(4)) == (HOSTILE, "kitchen", "")
     assert "owned" not in shown.title() and shown.locator("img").count() == 0
     elsewhere = shown.locator(".tn:not(.own)[data-t='0.3']").all_text_contents()

@@ -346,8 +346,17 @@
   let chosen = null;
   const panel = $(".atlas .chosen");
   const tell = (key) => {
-    const link = make("p", {}, ...linkTo(key));
-    panel.replaceChildren(link, wordBars(key), ...sides(key), ...near(key));
+    const link = make("p", {}, ...linkTo(key)), table = wordBars(key);
+    panel.replaceChildren(link, table, ...sides(key), ...near(key));
+    wordsOf(key, BARS).forEach(({ w }, i) => {  // which circles have the word that is pointed at
+      const weigh = (on) => { for (const g of $$(".map g")) {
+        const row = data.rows[g.dataset.t], part = (row.h ?? 1) * (row.f[row.w.indexOf(w)] || 0) / data.p[w];
+        $("circle", g).style.cssText = on ? `fill: var(--ink); fill-opacity: ${Math.min(0.03 + part, 1).toFixed(2)}` : "";
+      } };
+      const line = table.rows[i];
+      line.tabIndex = 0;
+      for (const [event, on] of [["mouseenter", true], ["focus", true], ["mouseleave", false], ["blur", false]]) line.addEventListener(event, () => weigh(on));
+    });
   };
   const choose = (key) => {
     chosen = key;
@@ -442,7 +451,8 @@
       told.full.forEach((row, i) => { cards[i].hidden = !hits.includes(row); });
       const short = wanted.length ? hits.filter((row) => !full.has(row)).sort((a, b) => near(b) - near(a)) : [];
       found.replaceChildren(...short.slice(0, MATCHES).map((row, i) => cardOf(row, i === 0)));
-      output.textContent = wanted.length ? `${hits.length} of ${rows.length}${short.length > MATCHES ? `, the first ${MATCHES} shown` : ""}` : "";
+      const more = short.length > MATCHES ? `, the first ${MATCHES} shown` : hits.length || rows.length === told.total ? "" : `: the page has these of ${told.total} documents, mistakes first`;
+      output.textContent = wanted.length ? `${hits.length} of ${rows.length}${more}` : "";
       show();
     });
     lookup.append(make("label", {}, "Find a document", input), output);
