@@ -5,12 +5,19 @@ from __future__ import annotations
 import pickle
 import re
 import sys
+from types import SimpleNamespace
 
+import omegaconf.omegaconf
 import pytest
+import yaml
+from hydra._internal import config_loader_impl
 from hydra._internal.config_loader_impl import ConfigLoaderImpl
 from hydra._internal.hydra import Hydra
 from hydra._internal.sources_registry import SourcesRegistry
+from hydra.core.config_store import ConfigStore
 from hydra.core.plugins import Plugins
+from omegaconf import DictConfig
+from omegaconf._utils import OmegaConfDumper
 
 from plugsamp import registry
 
@@ -19,13 +26,22 @@ MODE = re.compile(r"\+*(hydra[./]mode|hydra(/\w+)?=|hydra\.searchpath)")
 FLAGS = ("--config-dir", "-cd", "--config-path", "-cp", "--config-name", "-cn")
 
 
+if yaml.__with_libyaml__:
+
+    class Dumper(yaml.CDumper):
+        """The dumper of OmegaConf in C; it escapes characters beyond the basic plane."""
+
+    Dumper.add_representer(str, OmegaConfDumper.str_representer)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def quick_hydra():
-    """Parse each file of an installed package once, and put each choice of such files together once.
+    """Parse each file of an installed package once, and compose each choice of such files once.
 
     Hydra composes a configuration a first time for its ``hydra.mode`` alone; here it does so only where the
-    command line can set that. What runs in a process of its own (tests/commands/test_streams.py and others)
-    is not changed.
+    command line can set that. It copies the store of configurations for every command, whose own `load`
+    makes copies. Configurations are copied by pickle, and written in C. Commands in processes of their own
+    (tests/commands/test_streams.py and others) run Hydra as it is.
     """
     Plugins.instance()  # it imports the modules of sources anew: their classes are others than ours would be
     source = SourcesRegistry.instance().resolve("pkg")
@@ -44,18 +60,65 @@ def quick_hydra():
         return pickle.loads(parsed[place])
 
     together, made = ConfigLoaderImpl._compose_config_from_defaults_list, {}
+    listed, lists = config_loader_impl.create_defaults_list, {}
 
-    def compose(self, defaults, repo):
+    def packages(repo):
+        """What configurations come from; None where files of a user's may change."""
         sources = [(one.scheme(), one.path) for one in repo.get_sources()]
         if any(scheme == "file" for scheme, _ in sources):
+            return None
+        return sources, registry._search_path()  # and the packages that are installed at present
+
+    def compose(self, defaults, repo):
+        if (found := packages(repo)) is None:
             return together(self, defaults=defaults, repo=repo)
-        key = repr((defaults, sources, registry._search_path()))  # of packages that are installed at present
+        key = repr((defaults, found))
         if key not in made:
             made[key] = pickle.dumps(together(self, defaults=defaults, repo=repo))
         return pickle.loads(made[key])
 
+    def create_defaults_list(repo, config_name, overrides_list, prepend_hydra, skip_missing):
+        """Only choices of groups enter the list; other options are applied to what is composed."""
+        arguments = config_name, overrides_list, prepend_hydra, skip_missing
+        if (found := packages(repo)) is None:
+            return listed(repo, *arguments)
+        given = [one for one in overrides_list if not one.is_sweep_override()]
+        groups = [repo.group_exists(one.key_or_group) and not isinstance(one.value(), dict) for one in given]
+        choices = [one.input_line for one, group in zip(given, groups, strict=True) if group]
+        key = repr((config_name, choices, prepend_hydra, skip_missing, found))
+        if key not in lists:
+            result = listed(repo, *arguments)
+            lists[key] = pickle.dumps((result.defaults, result.overrides.known_choices))
+            return result
+        defaults, known_choices = pickle.loads(lists[key])
+        options = [one for one, group in zip(given, groups, strict=True) if not group]
+        return SimpleNamespace(
+            defaults=defaults,
+            config_overrides=options,
+            overrides=SimpleNamespace(known_choices=known_choices),
+        )
+
+    copy = DictConfig.__deepcopy__
+
+    def copied(self, memo):
+        parent = self._get_parent()
+        try:
+            self._set_parent(None)
+            result = pickle.loads(pickle.dumps(self))
+        except (pickle.PicklingError, TypeError, AttributeError):
+            return copy(self, memo)
+        finally:
+            self._set_parent(parent)
+        result._set_parent(parent)
+        return result
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Hydra, "get_mode", get_mode)
         patch.setattr(source, "_read_config", read_config)
+        patch.setattr(DictConfig, "__deepcopy__", copied)
+        if yaml.__with_libyaml__:
+            patch.setattr(omegaconf.omegaconf, "get_omega_conf_dumper", lambda: Dumper)
+        patch.setattr(ConfigStore, "__deepcopy__", lambda self, _: self, raising=False)
+        patch.setattr(config_loader_impl, "create_defaults_list", create_defaults_list)
         patch.setattr(ConfigLoaderImpl, "_compose_config_from_defaults_list", compose)
         yield
