@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.sparse.csgraph import connected_components
-from scipy.stats import chi2
+from scipy.stats import chi2, poisson
 
 from plugsamp.chain import Chain
 from plugsamp.kernels.composed import ComposedMH
@@ -15,9 +15,9 @@ from plugsamp.testing.agreement import check_invariance
 from plugsamp.testing.cases import Case, cases_for
 from plugsamp.testing.conditional import check_token
 from plugsamp.testing.posterior import Enumeration
-from plugsamp.testing.statistics import confirmed, pooled, require
+from plugsamp.testing.statistics import confirmed, require
 
-#: Cells with fewer expected draws are pooled.
+#: Cells with fewer expected draws are pooled, or counted together.
 _LEAST = 25.0
 
 
@@ -28,7 +28,7 @@ class DrawsReport:
     Attributes
     ----------
     p_value : float
-        Of a chi-square test; small where the draws do not follow the masses.
+        Of a chi-square test, and of the number of rare draws; small where draws do not follow the masses.
     drawn : int64 (K, K)
         Draws of topic t (columns) for a token that has topic s (rows).
     expected : float64 (K, K)
@@ -78,11 +78,34 @@ def check_draws(chain, i: int, proposal: int = 0, *, draws: int = 20_000, seed: 
         return DrawsReport(0.0, drawn, np.zeros_like(mass))
     expected = draws * mass / _scale(drawn, mass)
     expected[~other] = draws - expected.sum(axis=1)
-    found, wanted = pooled(drawn.ravel(), expected.ravel(), _LEAST)
-    statistic = ((found - wanted) ** 2 / wanted).sum()
-    # a sum a row, and one constant fitted
-    freedom = len(wanted) - n_topics - 1
-    return DrawsReport(float(chi2.sf(statistic, max(freedom, 1))), drawn, expected)
+    rng = np.random.default_rng((seed, i, proposal, n_topics))
+    return DrawsReport(_p_value(drawn, expected, rng), drawn, expected)
+
+
+def _p_value(drawn, expected, rng) -> float:
+    """p-value of counts whose rows are multinomial, with one constant fitted to all.
+
+    A row's cells below `_LEAST` are pooled; those of rows where they are fewer even together are counted in
+    all rows at once, and the other cells compared given their sum. That count is Poisson; a random number
+    decides within its own probability, so that its p-value is uniform.
+    """
+    statistic, freedom, rare, promised = 0.0, -1, 0, 0.0
+    for found, wanted in zip(drawn, expected, strict=True):
+        few = wanted < _LEAST
+        if wanted[few].sum() >= _LEAST:
+            found, wanted = (np.append(one[~few], one[few].sum()) for one in (found, wanted))
+        else:
+            rare, promised = rare + found[few].sum(), promised + wanted[few].sum()
+            found, wanted = found[~few], wanted[~few] * (found[~few].sum() / wanted[~few].sum())
+        statistic += ((found - wanted) ** 2 / wanted).sum()
+        freedom += len(wanted) - 1
+    p_values = [chi2.sf(statistic, freedom)] if freedom > 0 else []
+    if promised > 0:
+        law, within = poisson(promised), rng.random()
+        below = law.cdf(rare - 1) + within * law.pmf(rare)
+        above = law.sf(rare) + (1.0 - within) * law.pmf(rare)
+        p_values.append(min(2.0 * min(below, above), 1.0))
+    return float(-np.expm1(len(p_values) * np.log1p(-min(min(p_values, default=1.0), 1.0 - 1e-16))))
 
 
 def _scale(drawn, mass) -> float:
