@@ -129,7 +129,10 @@ class Seen(logging.Handler):
 
 
 def smallest(p_values) -> float:
-    """The p-value of the smallest of some independent ones (Sidak 1967)."""
+    """The p-value of the smallest of some independent ones (Sidak 1967).
+
+    Those of the same draws depend on each other: then it is too large, and not uniform.
+    """
     p = np.asarray(p_values, dtype=float).ravel()
     return float(-np.expm1(len(p) * np.log1p(-min(p.min(), 1.0 - 1e-16))))
 
@@ -139,6 +142,13 @@ def of_mean(values, mean: float, deviation: float | None = None) -> float:
     values = np.ravel(values)
     deviation = values.std(ddof=1) if deviation is None else deviation
     return float(2 * stats.norm.sf(abs(values.mean() - mean) / deviation * np.sqrt(len(values))))
+
+
+def of_means(values, means) -> float:
+    """p-value of the means of several values (F, n) of the same independent draws (Hotelling 1931)."""
+    values = np.asarray(values, dtype=float)
+    off, n = values.mean(axis=1) - means, values.shape[1]
+    return float(stats.chi2.sf(n * off @ np.linalg.solve(np.cov(values), off), len(off)))
 
 
 def of_cells(found, expected, least: float = 25.0, seed: int = 0) -> float:
