@@ -166,6 +166,42 @@ class Evaluation:
             raise ValueError("the documents have no responses to compare the predictions with")
         return coverage(self.prediction, self.truth, level)
 
+    def standard_error(self) -> float | None:
+        """Return the standard error of the main measure over documents, by the jackknife.
+
+        None where the measure is no function of sums over documents (perplexity, R² of several responses).
+        """
+        found = _sums(self)
+        if found is None or len(found[0]) < 2:
+            return None
+        parts, measure = found
+        return float(np.std(measure(parts.sum(axis=0) - parts)) * np.sqrt(len(parts) - 1))
+
+    def wrongness(self) -> np.ndarray:
+        """Return how wrong each prediction is, float64 (D,): 0 where it is right, or nothing is known.
+
+        Of one class a document the score of the predicted class above that of the true one; of several labels
+        how many are wrong; of real responses the absolute error in standard deviations of the response.
+        """
+        prediction, coding, n = self.prediction, self.prediction.coding, len(self.prediction.ids)
+        if self.truth is None:
+            return np.zeros(n)
+        truth = np.asarray(self.truth, dtype=object).reshape(n, -1)
+        labels, missing = np.asarray(prediction.labels).reshape(n, -1), is_missing(truth)
+        if coding.task in ("binary", "multiclass"):
+            place = {str(c): i for i, c in enumerate(coding.classes)}
+            scores = prediction.probabilities if coding.order is not None else prediction.f
+            scores = np.hstack([-scores, scores]) if scores.shape[1] == 1 else scores
+            gaps = np.zeros(n)
+            for d in np.flatnonzero(~missing[:, 0] & (truth.astype(str) != labels.astype(str))[:, 0]):
+                t, p = str(truth[d, 0]), str(labels[d, 0])
+                gap = scores[d, place[p]] - scores[d, place[t]] if t in place else 0.0
+                gaps[d] = max(gap, 1e-12)
+            return gaps
+        errors = np.where(missing, 0, np.abs(np.where(missing, 0, truth).astype(float) - labels))
+        scale = 1.0 if coding.scale is None or coding.task == "multilabel" else coding.scale
+        return (errors / scale).sum(axis=1)
+
     def _classes(self, one_each: bool = False) -> ByOutput:
         """Scores of classes or labels; with `one_each`, of documents with one class each."""
         task = self.prediction.coding.task
@@ -193,6 +229,31 @@ class Evaluation:
     def table(self) -> Table:
         """Return predictions.csv: predictions beside the true responses."""
         return prediction_table(self.prediction, self.truth)
+
+
+def _sums(found: Evaluation) -> tuple | None:
+    """Return what each document adds (D, m) to the main measure, and the measure of sums (..., m)."""
+    n, labels = len(found.prediction.ids), np.asarray(found.prediction.labels)
+    truth = np.asarray(found.truth, dtype=object).reshape(n, -1)
+    missing = is_missing(truth)
+    if found.main_name == "accuracy":
+        right = np.array([str(t) == str(p) for t, p in zip(truth[:, 0], labels.tolist(), strict=True)])
+        return np.hstack([right[:, None] & ~missing, ~missing]).astype(float), lambda s: s[..., 0] / s[..., 1]
+    if found.main_name not in ("f1_micro", "r2"):
+        return None
+    true = np.where(missing, 0, truth).astype(float)
+    predicted = np.where(missing, 0, labels.reshape(n, -1)).astype(float)
+    if found.main_name == "f1_micro":
+        parts = [(true * predicted).sum(axis=1), true.sum(axis=1) + predicted.sum(axis=1)]
+        return np.column_stack(parts), lambda s: 2 * s[..., 0] / np.maximum(s[..., 1], 1e-300)
+    if true.shape[1] > 1:
+        return None
+    error, centred = true - predicted, np.where(missing, 0, true - true[~missing].mean())
+
+    def r2(s):
+        return 1 - s[..., 0] / np.maximum(s[..., 1] - s[..., 2] ** 2 / np.maximum(s[..., 3], 1), 1e-300)
+
+    return np.hstack([error**2, centred**2, centred, ~missing]), r2
 
 
 def evaluate(posterior, corpus, held_out: bool = False, prediction: Prediction | None = None) -> Evaluation:

@@ -12,7 +12,6 @@ import numpy as np
 
 from plugsamp.brief import shown
 from plugsamp.errors import InputError
-from plugsamp.losses.coding import is_missing
 from plugsamp.posterior import explanations
 from plugsamp.posterior.explanations import Explanation
 from plugsamp.report.svg import shade
@@ -95,7 +94,7 @@ def choose(corpus, coding, found) -> list[int]:
     n = corpus.n_documents
     if found is None or len(found.prediction.ids) != n or found.prediction.labels is None:
         return list(range(min(DOCUMENTS - MISTAKES, n)))
-    wrong, known = wrongness(found), np.asarray(found.prediction.n_known)
+    wrong, known = found.wrongness(), np.asarray(found.prediction.n_known)
     order = np.argsort(-np.where(known > 0, wrong, 0.0), kind="stable")
     mistakes = [d for d in order.tolist() if wrong[d] > 0 and known[d] > 0][:MISTAKES]
     right = [d for d in range(n) if not wrong[d] > 0 and known[d] > 0][: DOCUMENTS - MISTAKES]
@@ -106,31 +105,7 @@ def choose(corpus, coding, found) -> list[int]:
 def _wrong_first(corpus, found) -> list[int]:
     if found is None or found.prediction.labels is None or len(found.prediction.ids) != corpus.n_documents:
         return list(range(corpus.n_documents))
-    return np.argsort(~(wrongness(found) > 0), kind="stable").tolist()
-
-
-def wrongness(found) -> np.ndarray:
-    """Return how wrong each prediction is, float64 (D,): 0 where it is right, or nothing is known."""
-    prediction = found.prediction
-    coding, n = prediction.coding, len(prediction.ids)
-    if found.truth is None:
-        return np.zeros(n)
-    truth, labels = np.asarray(found.truth), np.asarray(prediction.labels)
-    missing = is_missing(truth)
-    if coding.task in ("binary", "multiclass"):
-        place = {str(c): i for i, c in enumerate(coding.classes)}
-        scores = prediction.probabilities if coding.order is not None else prediction.f
-        scores = np.hstack([-scores, scores]) if scores.shape[1] == 1 else scores
-        gaps = np.zeros(n)
-        for d, (t, p) in enumerate(zip(truth.reshape(n).tolist(), labels.tolist(), strict=True)):
-            if not missing.reshape(n)[d] and str(t) != str(p):
-                gap = scores[d, place[str(p)]] - scores[d, place[str(t)]] if str(t) in place else 0.0
-                gaps[d] = max(gap, 1e-12)
-        return gaps
-    truth = np.where(missing, 0, truth).astype(float).reshape(n, -1)
-    labels = np.where(missing.reshape(n, -1), truth, labels.astype(float).reshape(n, -1))
-    scale = 1.0 if coding.scale is None or coding.task == "multilabel" else coding.scale
-    return (np.abs(truth - labels) / scale).sum(axis=1)
+    return np.argsort(~(found.wrongness() > 0), kind="stable").tolist()
 
 
 def find(ids: Sequence[str], corpora: Mapping) -> list[tuple[str, int]]:

@@ -125,7 +125,7 @@ def _evaluation(posterior, run, train, test, new: bool):
 def _bars(posterior, train, test, found, part: str) -> list[verdict.Bar]:
     if found is None or found.main is None or found.main_name == "log_likelihood":
         return []
-    own = verdict.Bar("this model", found.main, verdict.standard_error(found))
+    own = verdict.Bar("this model", found.main, found.standard_error())
     return [own, *verdict.baselines(posterior, train, test if part == "test" else None, found)]
 
 

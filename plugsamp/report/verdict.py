@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from plugsamp.losses.coding import is_missing
+from plugsamp.prediction import metrics
 from plugsamp.prediction.matching import responses_for
 from plugsamp.report.texts import number, percent
 
@@ -53,41 +54,6 @@ class Bar:
     error: float | None = None
 
 
-def sums(found) -> tuple[np.ndarray, callable] | None:
-    """Return what each document adds (D, m) to the main measure, and the measure of sums (..., m)."""
-    n, labels = len(found.prediction.ids), np.asarray(found.prediction.labels)
-    truth = np.asarray(found.truth, dtype=object).reshape(n, -1)
-    missing = is_missing(truth)
-    if found.main_name == "accuracy":
-        right = np.array([str(t) == str(p) for t, p in zip(truth[:, 0], labels.tolist(), strict=True)])
-        return np.hstack([right[:, None] & ~missing, ~missing]).astype(float), lambda s: s[..., 0] / s[..., 1]
-    if found.main_name not in ("f1_micro", "r2"):
-        return None
-    true = np.where(missing, 0, truth).astype(float)
-    predicted = np.where(missing, 0, labels.reshape(n, -1)).astype(float)
-    if found.main_name == "f1_micro":
-        parts = [(true * predicted).sum(axis=1), true.sum(axis=1) + predicted.sum(axis=1)]
-        return np.column_stack(parts), lambda s: 2 * s[..., 0] / np.maximum(s[..., 1], 1e-300)
-    if true.shape[1] > 1:
-        return None
-    error, centred = true - predicted, np.where(missing, 0, true - true[~missing].mean())
-
-    def r2(s):
-        return 1 - s[..., 0] / np.maximum(s[..., 1] - s[..., 2] ** 2 / np.maximum(s[..., 3], 1), 1e-300)
-
-    return np.hstack([error**2, centred**2, centred, ~missing]), r2
-
-
-def standard_error(found) -> float | None:
-    """Return the standard error of the main measure over documents, by the jackknife; None where unknown."""
-    told = sums(found)
-    if told is None or len(told[0]) < 2:
-        return None
-    parts, measure = told
-    without = measure(parts.sum(axis=0) - parts)
-    return float(np.std(without) * np.sqrt(len(parts) - 1))
-
-
 def baselines(posterior, train, test, found) -> list[Bar]:
     """Return the scores of simple rules on the same documents: the most frequent class, a linear model."""
     coding = posterior.coding
@@ -98,10 +64,9 @@ def baselines(posterior, train, test, found) -> list[Bar]:
         truth = _texts(found.truth)
         labels = truth if train is None or train.responses is None else _texts(train.responses)
         values, times = np.unique([v for v in labels if v is not None], return_counts=True)
-        known = [v for v in truth if v is not None]
-        if len(values) and known:
-            most = values[np.argmax(times)]
-            bars.append(Bar("always the most frequent class", sum(v == most for v in known) / len(known)))
+        if len(values) and any(v is not None for v in truth):
+            most = [values[np.argmax(times)]] * len(truth)
+            bars.append(Bar("always the most frequent class", _share_of(most, truth)))
     if test is not None and train is not None and train.responses is not None:
         score = _linear(posterior, train, test, found)
         if score is not None:
@@ -140,17 +105,20 @@ def _linear(posterior, train, test, found) -> float | None:
             texts = np.array(_texts(responses), dtype=object)[rows].astype(str)
             if len(np.unique(texts)) < 2:
                 return None
-            labels = svm.fit(X, texts).predict(new)
-            pairs = zip(_texts(found.truth), labels.tolist(), strict=True)
-            return float(np.mean([t == label for t, label in pairs if t is not None]))
+            return _share_of(svm.fit(X, texts).predict(new).tolist(), _texts(found.truth))
         y = columns[rows].astype(float)
         labels = np.tile(y[0], (new.shape[0], 1))
         for c, known in enumerate(y.T):
             if np.ptp(known) > 0:
                 model = svm if coding.task == "multilabel" else Ridge(solver="lsqr", tol=1e-3)
                 labels[:, c] = model.fit(X, known).predict(new)
-    told = sums(replace(found, prediction=replace(found.prediction, labels=labels)))
-    return None if told is None else float(told[1](told[0].sum(axis=0)))
+    bare = replace(found.prediction, labels=labels, probabilities=None, calibrated=None)
+    return metrics.evaluate(bare, found.truth)[found.main_name]
+
+
+def _share_of(labels, truth) -> float:
+    """The share of the known true labels that are as predicted."""
+    return float(np.mean([t == label for t, label in zip(truth, labels, strict=True) if t is not None]))
 
 
 def how_good(found, bars: list[Bar], held_out: bool) -> Line | None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import plugsamp as ps
 from plugsamp.posterior import explanations
+from plugsamp.prediction import metrics
 from plugsamp.prediction.evaluation import Evaluation
 from plugsamp.prediction.results import Prediction
-from plugsamp.report import chains, documents, outcome, texts, topics, verdict
+from plugsamp.report import chains, documents, outcome, texts, topics
 
 
 def corpus_of(n=24, real=False, covariates=False):
@@ -108,7 +111,27 @@ def test_scores_of_classes_are_scikit_learn_s():
     scores = [[one.scores[name] for name in ("precision", "recall", "f1")] for one in found.classes]
     np.testing.assert_allclose(scores, expected)
     right = (true == predicted).mean()
-    assert verdict.standard_error(evaluation) == pytest.approx(np.sqrt(right * (1 - right) / 60), rel=0.15)
+    assert evaluation.standard_error() == pytest.approx(np.sqrt(right * (1 - right) / 60), rel=0.15)
+
+
+@pytest.mark.parametrize("task", ["real", "multilabel"])
+def test_standard_errors_are_those_of_leaving_documents_out(task):
+    corpus = corpus_of(real=True)
+    if task == "multilabel":
+        tags = np.random.default_rng(0).integers(0, 2, (24, 3)) | np.eye(3, dtype=int)[np.arange(24) % 3]
+        corpus = ps.Corpus.from_counts(corpus.counts().toarray(), responses=tags)
+    loss = "gaussian" if task == "real" else "hinge"
+    fitted = ps.fit(corpus, ps.Model(2, loss=loss), sweeps=8)
+    found = fitted.evaluate(corpus)
+    labels, truth = np.asarray(found.prediction.labels), np.asarray(found.truth)
+    left = []
+    for d in range(24):
+        rows = np.delete(np.arange(24), d)
+        part = {name: getattr(found.prediction, name)[rows] for name in ("f", "zbar", "theta")}
+        bare = {"labels": labels[rows], "probabilities": None, "calibrated": None}
+        left.append(metrics.evaluate(replace(found.prediction, **part, **bare), truth[rows])[found.main_name])
+    expected = np.sqrt(23 / 24 * np.sum((left - np.mean(left)) ** 2))
+    assert found.standard_error() == pytest.approx(expected)
 
 
 def test_how_sure_is_held_against_how_often_it_is_right():
