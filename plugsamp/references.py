@@ -80,6 +80,11 @@ BIBTEX = r"""
   author = {Newman, David and Asuncion, Arthur and Smyth, Padhraic and Welling, Max},
   journal = {Journal of Machine Learning Research}, volume = {10}, year = {2009}
 }
+@article{jacobs1991,
+  title = {Adaptive Mixtures of Local Experts},
+  author = {Jacobs, Robert A. and Jordan, Michael I. and Nowlan, Steven J. and Hinton, Geoffrey E.},
+  journal = {Neural Computation}, volume = {3}, number = {1}, year = {1991}
+}
 @article{lange1989,
   title = {Robust Statistical Modeling Using the $t$ Distribution},
   author = {Lange, Kenneth L. and Little, Roderick J. A. and Taylor, Jeremy M. G.},

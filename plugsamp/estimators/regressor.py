@@ -27,7 +27,8 @@ class SupervisedTopicRegressor(RegressorMixin, TopicEstimator):
         K.
     loss : str or Loss, optional
         By default a Gaussian of sampled variance; "epsilon_insensitive" is a support vector regression,
-        "student_t" is for responses of which a few are far off.
+        "student_t" is for responses of which a few are far off, "heteroscedastic" has a variance that
+        depends on the prediction.
     weights : str or WeightPrior
         The prior of the weights on topics: "normal", "horseshoe" or "hierarchical".
     standardise : bool

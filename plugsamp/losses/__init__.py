@@ -8,6 +8,7 @@ __getattr__, __dir__, __all__ = attach(
         "Coding": "plugsamp.losses.coding",
         "EpsilonInsensitive": "plugsamp.losses.epsilon_insensitive",
         "Gaussian": "plugsamp.losses.gaussian",
+        "Heteroscedastic": "plugsamp.losses.heteroscedastic",
         "Hinge": "plugsamp.losses.hinge",
         "Logistic": "plugsamp.losses.logistic",
         "Loss": "plugsamp.losses.base",
