@@ -1,7 +1,7 @@
 """Compare settings of losses, priors and words over many corpora, to choose defaults.
 
 python tools/tune_defaults.py run DATA RESULTS --plan topics [--seeds 0] [--corpora bbc usbills]
-python tools/tune_defaults.py table RESULTS [--part test]
+python tools/tune_defaults.py table RESULTS [--part test] [--measure log_loss]
 python tools/tune_defaults.py halves RESULTS
 python tools/tune_defaults.py decisions RESULTS
 
@@ -164,12 +164,15 @@ def plans() -> dict[str, list[dict]]:
 
 
 def variances() -> list[dict]:
-    """Fixed and drawn variances of the weights, with losses that are likelihoods, without and with words."""
-    losses = [{"loss": "probit"}, {"loss": "logistic", "cost": 1.0}, {"loss": "multinomial"}]
-    priors = [{"variance": 1.0}, {"variance": 10.0}, {"variance": 100.0}, {"prior": "hierarchical"},
-              {"prior": "hierarchical", "shared": True}]  # fmt: skip
-    chosen = list(itertools.product(({}, {"words": "tfidf"}), losses, priors))
-    return [loss | {"beta": 0.05} | prior | words for words, loss, prior in chosen]
+    """Fixed and drawn variances of the weights with losses that are likelihoods, and the hinge with words."""
+    losses = [{"loss": "logistic", "cost": 1.0}, {"loss": "probit"}]
+    drawn, fixed = {"prior": "hierarchical"}, [{"variance": value} for value in (1.0, 100.0)]
+    topics = {"beta": 0.05, "sweeps": 160, "burn_in": 80, "thin": 8}
+    words = {"words": "tfidf", "beta": 0.05}
+    hinge = {"loss": "hinge", "cost": 102.4, "variance": 0.01, "covariate_variance": 0.02}
+    chosen = [loss | topics | prior for loss in losses for prior in (fixed[0], drawn, fixed[1])]
+    with_words = [fixed[0], drawn, drawn | {"shared": True}, {"variance": 1.0, "covariate_variance": 10.0}]
+    return [*chosen, hinge | words, *(loss | words | prior for loss in losses for prior in with_words)]
 
 
 def label(setting: dict) -> str:
@@ -273,9 +276,13 @@ def rows_of(results: Path) -> list[dict]:
     return [json.loads(line) for line in results.read_text().splitlines()] if results.exists() else []
 
 
-def score(row: dict, part: str, decide: str = "validated", scores: Path | None = None) -> float:
-    """Return accuracy, or the mean of micro-F1 and macro-F1 of several labels."""
+def score(
+    row: dict, part: str, decide: str = "validated", scores: Path | None = None, measure: str | None = None
+) -> float:
+    """Return a measure; by default accuracy, or the mean of micro-F1 and macro-F1 of several labels."""
     measures = row[part]
+    if measure is not None:
+        return measures[measure]
     if not row["corpus"].endswith(":labels"):
         return measures["accuracy"]
     if decide == "zero" or scores is None:
@@ -306,23 +313,25 @@ def scores_name(row: dict) -> str:
     return f"{row['corpus']} {row['label']} seed={row['seed']}.npz"
 
 
-def cells(files: list[Path], part: str, decide: str) -> dict[str, dict[str, dict[int, float]]]:
+def cells(
+    files: list[Path], part: str, decide: str, measure: str | None = None
+) -> dict[str, dict[str, dict[int, float]]]:
     """Scores by setting, corpus and seed."""
     found: dict = {}
     for path in files:
         for row in rows_of(path):
-            if part in row:
-                value = score(row, part, decide, path.with_suffix(".scores"))
+            if part in row and (measure is None or measure in row[part]):
+                value = score(row, part, decide, path.with_suffix(".scores"), measure)
                 found.setdefault(row["label"], {}).setdefault(row["corpus"], {})[row["seed"]] = value
     return found
 
 
-def table(files: list[Path], part: str, decide: str) -> None:
+def table(files: list[Path], part: str, decide: str, measure: str | None = None) -> None:
     """Print means over corpora, and differences from the first setting, over seeds that both have."""
-    found = cells(files, part, decide)
+    found, less = cells(files, part, decide, measure), measure in ("log_loss", "calibration_error")
     first = next(iter(found))
     print(f"{'setting':64}  mean  difference (se)  worst: corpus and difference; seeds")
-    for name, by_corpus in sorted(found.items(), key=lambda item: -_mean(item[1])):
+    for name, by_corpus in sorted(found.items(), key=lambda item: _mean(item[1]), reverse=not less):
         means, differences, seeds = [], {}, []
         for corpus, values in by_corpus.items():
             both = sorted(set(values) & set(found[first].get(corpus, {})))
@@ -333,7 +342,7 @@ def table(files: list[Path], part: str, decide: str) -> None:
         d = np.array(list(differences.values()))
         if len(d) < 2:
             continue
-        worst = min(differences, key=differences.get)
+        worst = (max if less else min)(differences, key=differences.get)
         print(
             f"{name:64}  {np.mean(means):.4f}  {d.mean():+.4f} ({d.std(ddof=1) / np.sqrt(len(d)):.4f})  "
             f"{worst} {differences[worst]:+.3f}; {min(seeds)}"
@@ -400,6 +409,7 @@ def main() -> None:
         "--decide", choices=("zero", "prevalence", "validated"), default="validated",
         help="of several labels (default %(default)s)",
     )  # fmt: skip
+    tables.add_argument("--measure", help="log_loss, calibration_error, ... (default: the task's own)")
     for name, what in (("halves", "choose on half of the corpora, test on the others"),
                        ("decisions", "compare ways to decide about several labels")):  # fmt: skip
         commands.add_parser(name, help=what).add_argument(
@@ -410,7 +420,7 @@ def main() -> None:
         settings = json.loads(given.settings) if given.settings else plans()[given.plan]
         run(given.data, given.results, settings, given.seeds, given.corpora)
     elif given.command == "table":
-        table(given.results, given.part, given.decide)
+        table(given.results, given.part, given.decide, given.measure)
     elif given.command == "halves":
         halves(given.results, "validated")
     else:
