@@ -197,8 +197,6 @@ class Search:
 
 def _step(train, held, model, options, metric: str) -> tuple[dict, str, dict]:
     """Sample a setting to so many sweeps and score it; returns a row, the measure, the chain's state."""
-    from plugsamp.report.verdict import standard_error
-
     start, decide = time.perf_counter(), options.get("decide", "auto")
     with (
         warnings.catch_warnings(),
@@ -216,7 +214,7 @@ def _step(train, held, model, options, metric: str) -> tuple[dict, str, dict]:
     if score is None:
         there = ", ".join(name for name, value in found.measures.items() if isinstance(value, float))
         raise ValueError(f"held-out documents have no {measure or 'score'}; they have {there or 'none'}")
-    row = {"score": score, "error": standard_error(found) if main and found.truth is not None else None}
+    row = {"score": score, "error": found.standard_error() if main and found.truth is not None else None}
     return row | {"seconds": time.perf_counter() - start}, measure, options["checkpoint"].states
 
 
