@@ -238,6 +238,7 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         with warnings.catch_warnings():
             # a first fit is no place to speak of documents that scikit-learn's splits have left empty
             warnings.filterwarnings("ignore", "the corpus has (responses|covariates)", InputWarning)
+            options["keep_draws"] = getattr(self, "keep_draws", "auto")  # topics alone have no weights
             return fit(corpus, model, kernel, burn_in=self.burn_in, thin=self.thin, **options)
 
     def _where(self):

@@ -64,7 +64,9 @@ class SupervisedTopicClassifier(ClassifierMixin, TopicEstimator):
     burn_in : int, optional
         Sweeps before draws are kept; by default half of them.
     thin : int
-        Keep every so manyth draw.
+        Keep every `thin`-th draw.
+    keep_draws : {"auto", "all"} or int
+        How many of these draws of the weights are kept whole; see `plugsamp.fit`.
     multiclass : {"multitask", "ovr", "ovo"}
         Classes share the topics of one model, or each has a model of its own.
     class_weight : dict, "balanced" or None
@@ -139,6 +141,7 @@ class SupervisedTopicClassifier(ClassifierMixin, TopicEstimator):
         sweeps=100,
         burn_in=None,
         thin=5,
+        keep_draws="auto",
         multiclass="multitask",
         class_weight=None,
         decide="auto",
@@ -161,6 +164,7 @@ class SupervisedTopicClassifier(ClassifierMixin, TopicEstimator):
         self.sweeps = sweeps
         self.burn_in = burn_in
         self.thin = thin
+        self.keep_draws = keep_draws
         self.multiclass = multiclass
         self.class_weight = class_weight
         self.decide = decide

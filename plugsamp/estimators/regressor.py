@@ -45,7 +45,9 @@ class SupervisedTopicRegressor(RegressorMixin, TopicEstimator):
     burn_in : int, optional
         Sweeps before draws are kept; by default half of them.
     thin : int
-        Keep every so manyth draw.
+        Keep every `thin`-th draw.
+    keep_draws : {"auto", "all"} or int
+        How many of these draws of the weights are kept whole; see `plugsamp.fit`.
     covariate_columns : list of int or str, optional
         Columns of X that are covariates of the documents, not counts of words.
     counts : {"strict", "ceil"}
@@ -107,6 +109,7 @@ class SupervisedTopicRegressor(RegressorMixin, TopicEstimator):
         sweeps=100,
         burn_in=None,
         thin=5,
+        keep_draws="auto",
         covariate_columns=None,
         counts="strict",
         warm_start=False,
@@ -127,6 +130,7 @@ class SupervisedTopicRegressor(RegressorMixin, TopicEstimator):
         self.sweeps = sweeps
         self.burn_in = burn_in
         self.thin = thin
+        self.keep_draws = keep_draws
         self.covariate_columns = covariate_columns
         self.counts = counts
         self.warm_start = warm_start

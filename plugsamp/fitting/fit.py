@@ -286,7 +286,7 @@ def _one_chain(
         if two_step:
             draws = with_second_step(
                 draws, recording.proportions(), corpus, model, step, sampling.seed,
-                method=sampling.weight_update, passes=sampling.weight_passes,
+                method=sampling.weight_update, passes=sampling.weight_passes, keep=sampling.keep_draws,
             )  # fmt: skip
         if encoder is not None:
             draws = replace(draws, encoder=encoder)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from plugsamp.fitting.keeping import Moments, whole_sweeps
 from plugsamp.losses.base import Loss
 from plugsamp.losses.coding import Coding
 from plugsamp.priors.base import WeightPrior
@@ -64,7 +65,8 @@ def sample(
     weight=None,
     *,
     sweeps: int,
-    kept,
+    kept: frozenset[int],
+    most: int | None = None,
     seed: int = 0,
     method: str = "auto",
     passes: int = 1,
@@ -80,8 +82,10 @@ def sample(
     weight : ndarray (D, C), optional
         As of `plugsamp.regression.response_weights.response_weights`.
     sweeps : int
-    kept : container of int
-        The sweeps, from 1, whose draws are returned.
+    kept : frozenset of int
+        The sweeps, from 1, whose draws are kept.
+    most : int, optional
+        Of how many the weights are returned at most, with the moments of all (`plugsamp.fitting.keeping`).
     seed : int
     method, passes
         As of `plugsamp.regression.weights.update_outputs`.
@@ -98,6 +102,8 @@ def sample(
     state = prior.start(n_outputs, columns)
     eta = np.zeros((n_outputs, len(columns)))
     draws, parameters, variances, scaled = [], [], [], prior.groups(columns).values()
+    whole = whole_sweeps(kept, most)
+    following = Moments(eta.shape) if len(whole) < len(kept) else None
     with single_thread():
         for sweep in range(1, sweeps + 1):
             f = design.predictor(eta)
@@ -114,11 +120,17 @@ def sample(
             if scaled:
                 parts = [moments(design, kappa, omega, eta, some, scaled) for some in groups(n_outputs)]
                 rescale(parts, prior, state, columns, eta, seed, sweep)
-            if sweep in kept:
+            if following is not None and sweep in kept:
+                following.add(eta)
+            if sweep in whole:
                 draws.append(eta.copy())
                 parameters.append({name: value.copy() for name, value in responses.parameters.items()})
                 variances.append(prior.variances(state))
-    return np.array(draws), stacked(parameters), stacked(variances)
+    draws = np.array(draws)
+    if following is not None:
+        draws = following.matched(draws)
+    draws.flags.writeable = False
+    return draws, stacked(parameters), stacked(variances)
 
 
 def stacked(draws: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:

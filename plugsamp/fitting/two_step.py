@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from plugsamp.fitting import fixed_features
+from plugsamp.fitting.keeping import most_draws
 from plugsamp.fitting.second_step import SecondStep
 from plugsamp.losses.none import NoLoss
 from plugsamp.model import Model
@@ -36,7 +37,15 @@ def check_second_step(corpus, model: Model, step: SecondStep) -> None:
 
 
 def second_step(
-    draws: Draws, zbar, corpus, model: Model, step: SecondStep, seed: int, method="auto", passes=1
+    draws: Draws,
+    zbar,
+    corpus,
+    model: Model,
+    step: SecondStep,
+    seed: int,
+    method="auto",
+    passes=1,
+    keep="auto",
 ) -> Draws:
     """Return the draws of the first step with weights learnt on its topic proportions.
 
@@ -53,6 +62,8 @@ def second_step(
     seed : int
     method, passes
         Of the weight update.
+    keep : {"auto", "all"} or int
+        How many draws of the weights are kept whole (`plugsamp.fitting.keeping`).
     """
     coding = model.coding(corpus)
     same = step.regression == "same"
@@ -66,7 +77,8 @@ def second_step(
         kept = frozenset(range(step.sweeps, step.sweeps // 2, -1))
         eta, parameters, variances = fixed_features.sample(
             features, coding, model.loss, model.weights, weight,
-            sweeps=step.sweeps, kept=kept, seed=seed, method=method, passes=passes,
+            sweeps=step.sweeps, kept=kept, most=most_draws(keep, coding.n_outputs, len(features.columns)),
+            seed=seed, method=method, passes=passes,
         )  # fmt: skip
         source = "posterior" if weight is None else "weighted"
     else:

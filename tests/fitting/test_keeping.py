@@ -140,6 +140,19 @@ def test_intervals_of_some_draws_hold_the_response():
     assert share["thinned"] < share["some"] and share["all"] - 0.03 < share["some"] < 0.92
 
 
+def test_a_second_step(corpus):
+    every, some = (part(corpus, supervised="two_step", keep_draws=keep) for keep in ("all", 5))
+    assert len(every.eta) == 100 and len(some.eta) == 5
+    np.testing.assert_allclose(some.eta.mean(axis=0), every.eta.mean(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(some.eta.std(axis=0, ddof=1), every.eta.std(axis=0, ddof=1), rtol=1e-9)
+
+
+def test_estimators():
+    X, y = np.eye(4, dtype=int)[[0, 1, 2, 3] * 3], ["a", "b"] * 6
+    model = ps.SupervisedTopicClassifier(2, sweeps=20, thin=1, keep_draws=4, random_state=0).fit(X, y)
+    assert len(model.posterior_.parts[0].eta) == 4
+
+
 def test_draws_are_not_copied(corpus):
     draws = part(corpus, keep_draws="all")
     assert not draws.eta.flags.writeable and draws.with_options(passes=9).eta is draws.eta
