@@ -206,7 +206,7 @@ def shade(value: float, largest: float) -> str:
 def _apart(at, radius, size) -> np.ndarray:
     """Places (K, 2) of circles moved apart, as little as keeps their numbers legible."""
     near = radius[:, None] + radius[None, :]
-    for _ in range(120):
+    for _ in range(60):
         gap = at[:, None] - at[None, :]
         far = np.sqrt((gap**2).sum(axis=-1)) + np.eye(len(at)) * 1e9
         push = np.clip(near - far, 0, None) / np.maximum(far, 1e-6)

@@ -35,7 +35,7 @@ GRID = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 REACHED = 5000
 
 #: Words whose probabilities are compared between topics; the others are one more word.
-COMPARED = 3000
+COMPARED = 1000
 
 #: A topic is doubtful below this NPMI, this effective number of documents, this part of the mean share, and
 #: this Jensen-Shannon distance to another; or if one word has more than this part of it; or if it is spread
