@@ -1,6 +1,7 @@
 """Sampling supervised topic models: exact, fast, reproducible to the bit, open to plugins."""
 
 from plugsamp._lazy import attach
+from plugsamp.posterior import views
 
 _MODULES = (
     "backends",
@@ -46,3 +47,5 @@ __getattr__, __dir__, __all__ = attach(
         "Predictor": "fit and load return a plugsamp.Posterior, whose parts are plugsamp.Draws",
     },
 )
+
+views.register("report", "plugsamp.report.page")

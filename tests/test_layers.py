@@ -10,16 +10,14 @@ import plugsamp
 ROOT = Path(plugsamp.__file__).parent
 
 #: From the lowest: bytes and the machine; what is read; what the posterior is; how it is sampled; what a fit
-#: leaves and how it is shown (methods of `Posterior` make the page of `report` and what `exchange` gives to
-#: others, so these are beside it); estimators and sweeps; commands. Modules that are not here belong to no
-#: layer.
+#: leaves; reports, estimators and sweeps; commands. Modules that are not here belong to no layer.
 LAYERS = (
     ("files", "system", "random", "errors", "options", "registry", "checks", "references"),
     ("corpus", "documents", "counts", "bags", "store", "readers", "writers", "covariates"),
     ("losses", "priors", "topics", "model"),
     ("kernels", "proposals", "regression", "sampling", "sampler", "state", "chain", "backends"),
-    ("posterior", "fitting", "prediction", "checkpoint", "diagnostics", "exchange", "report"),
-    ("estimators", "sweeps", "testing", "tuning"),
+    ("posterior", "fitting", "prediction", "checkpoint", "diagnostics", "exchange"),
+    ("report", "estimators", "sweeps", "testing", "tuning"),
     ("commands", "cli", "hydra_source"),
 )
 

@@ -352,10 +352,10 @@ class Posterior(Parts):
             page shows the text in a field of the corpus (``fields=["text"]``), if there is one, or the words.
             The texts of a run folder that was loaded with its corpus are read again.
         """
-        from plugsamp.report.page import write
+        from plugsamp.posterior.views import view
 
         texts = self.texts if texts is None and train is None and test is None else texts
-        return write(self, file, train or self.corpus, test or self.test, documents, texts)
+        return view("report")(self, file, train or self.corpus, test or self.test, documents, texts)
 
     def save(self, path, overwrite: bool = False) -> Path:
         """Write the posterior with its trace and names; `plugsamp.load` reads it again.
