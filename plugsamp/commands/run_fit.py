@@ -12,6 +12,7 @@ from pathlib import Path
 from plugsamp import exchange, report
 from plugsamp.backends.base import Backend
 from plugsamp.brief import one_line
+from plugsamp.checkpoint.generations import KIND as CHECKPOINT_KIND
 from plugsamp.checkpoint.generations import Generations
 from plugsamp.checkpoint.options import Checkpoints
 from plugsamp.checks import whole
@@ -20,6 +21,7 @@ from plugsamp.commands.reference import count_on_reference, read_reference
 from plugsamp.diagnostics.summary import plain_table, rich_table
 from plugsamp.errors import Interrupted, RunInterrupted
 from plugsamp.exchange import check_netcdf, write_netcdf
+from plugsamp.files.linked import link_equal
 from plugsamp.files.storage import StorageError
 from plugsamp.files.whole import write_json
 from plugsamp.fitting.fit import check_scheme, fit, kept_sweeps
@@ -38,6 +40,7 @@ from plugsamp.posterior.posterior import Posterior
 from plugsamp.posterior.rankings import check_ranking
 from plugsamp.posterior.record import record, references
 from plugsamp.posterior.saved import save_model
+from plugsamp.posterior.stored import KIND as MODEL_KIND
 from plugsamp.posterior.stored import check_model
 from plugsamp.posterior.summary import chosen as largest_topics
 from plugsamp.posterior.summary import outcome, rows_of
@@ -46,6 +49,7 @@ from plugsamp.readers.base import Reader, Wanted
 from plugsamp.readers.texts import texts_of
 from plugsamp.registry import require
 from plugsamp.regression.weights import check_update
+from plugsamp.sweeps.earlier import checkpoints
 from plugsamp.sweeps.possible import responses_of
 
 log = logging.getLogger(__name__)
@@ -137,6 +141,8 @@ def run(settings, chosen: Mapping, model: Model, folder: Path, resumed=None) -> 
     if settings.save_model:
         overwrite = settings.overwrite or resumed is not None
         save_model(folder / "model", posterior, model, overwrite=overwrite)
+        newest = [found.paths()[-1] for found in checkpoints(folder) if found]
+        link_equal(folder / "model", MODEL_KIND, newest, CHECKPOINT_KIND)
     posterior.validation = validation
     if validation is not None:
         posterior.evaluate(validation, held_out=True)

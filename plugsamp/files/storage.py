@@ -183,6 +183,17 @@ def read_content(path, kind: str) -> dict:
     return _read_manifest(Path(path), kind)["content"]
 
 
+def array_digests(path, kind: str) -> dict[str, str]:
+    """The SHA-256 of each array's file, by name, as the manifest of a folder has them.
+
+    Raises
+    ------
+    StorageError
+    """
+    entries = _read_manifest(Path(path), kind)["arrays"]
+    return {name: entry["sha256"] for name, entry in entries.items() if _ARRAY_NAME.fullmatch(name)}
+
+
 def _read_manifest(path: Path, kind: str) -> dict:
     if not path.is_dir():
         raise StorageError(f"{path} is not a folder" if path.exists() else f"there is no folder {path}")
