@@ -12,7 +12,7 @@ from plugsamp.chain import Chain
 from plugsamp.files.storage import StorageError
 from plugsamp.fitting import running
 from plugsamp.fitting.keeping import Moments, most_draws, whole_sweeps
-from plugsamp.fitting.starts import Start, warm
+from plugsamp.fitting.starts import Start, start_weights, warm
 from plugsamp.posterior.draws import Draws
 from plugsamp.posterior.trace import Trace
 from plugsamp.prediction.fold_in import BURN_IN, PASSES, RESTARTS
@@ -139,6 +139,8 @@ class Recording:
             if recorder is not None:
                 recorder.after(self)
 
+        if saved is None:
+            start_weights(self.chain)
         self.started = warm(self.chain, start, after, saved)
         self.starting = None
         self.seconds = self.elapsed

@@ -6,6 +6,9 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+import numpy as np
+from scipy.sparse import csr_array, issparse
+
 from plugsamp.backends.base import Backend, Work
 from plugsamp.backends.serial import Serial
 from plugsamp.checks import whole
@@ -18,6 +21,9 @@ METHODS = ("auto", "random", "collapsed")
 #: Tokens times sweeps from which a start in groups is worth worker processes of its own, which take a second
 #: to come.
 WORTH_WORKERS = 5_000_000
+
+#: Of a weight that a chain starts with.
+LARGEST_START = 1e6
 
 
 @dataclass(frozen=True)
@@ -70,6 +76,37 @@ class _InGroups(Backend):
         return work
 
 
+def start_weights(chain) -> None:
+    """Start the weights of sparse covariates, such as words, where the loss says (`Loss.first_weights`).
+
+    From 0 the topics would take what the words can tell, and a chain gives it back only slowly.
+    """
+    x, eta = chain.covariates, chain.eta.copy()
+    if not issparse(x):
+        return
+    narrow = (x.data, x.indices.astype(np.int32), x.indptr.astype(np.int32))  # as scikit-learn takes them
+    x, y, weight = csr_array(narrow, shape=x.shape), chain.coding.y, chain.responses.weight
+    columns = chain.columns
+    for c in range(y.shape[1]):
+        known = ~np.isnan(y[:, c])
+        own = None if weight is None else weight[:, c]
+        if own is not None:
+            known &= own > 0
+        if len(np.unique(y[known, c])) < 2:
+            continue
+        precision = chain.model.weights.precision(chain.prior_state, c, columns)[columns.covariates]
+        found = chain.model.loss.first_weights(
+            x[known], y[known, c], 1.0 / float(precision.mean()), chain.intercept,
+            None if own is None else own[known], chain.seed,
+        )  # fmt: skip
+        if found is None:
+            return
+        eta[c, columns.covariates] = found[0]
+        if chain.intercept:
+            eta[c, -1] = found[1]
+    chain.set_state(eta=np.clip(eta, -LARGEST_START, LARGEST_START))
+
+
 def warm(chain, start: Start, after: Callable | None = None, saved: tuple | None = None) -> str:
     """Put a chain that stands at its first topics where `start` says, and return how it started, in words.
 
@@ -112,6 +149,8 @@ def warm(chain, start: Start, after: Callable | None = None, saved: tuple | None
     with first:
         if saved is not None:
             restore_chain(first, *saved)
+        elif chain.eta.any():
+            first.set_state(eta=chain.eta)
         for _ in first.sweeps(start.sweeps - first.sweep):
             if after is not None:
                 after(first)

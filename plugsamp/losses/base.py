@@ -44,6 +44,8 @@ class Loss(Configured, ABC):
     weight_variance: ClassVar[float] = 1.0
     #: The same of covariates; None: that of topics.
     covariate_variance: ClassVar[float | None] = None
+    #: Options of the normal prior where words are covariates (`plugsamp.fit`, ``words=True``).
+    words: ClassVar[dict[str, float]] = {}
     #: Values that a search tries (`plugsamp.tune`) of options of the loss and of the weights' prior, by name.
     search: ClassVar[dict[str, tuple]] = {"variance": (0.1, 1.0, 10.0), "covariate_variance": (0.1, 1.0)}
 
@@ -94,6 +96,30 @@ class Loss(Configured, ABC):
 
         The exactness tests integrate it; a loss with parameters keeps the terms that hold them.
         """
+
+    def first_weights(self, x, y, variance: float, intercept: bool, weight, seed: int):
+        """Return weights to start from where many covariates speak for a response, without the topics.
+
+        They affect burn-in only. By default None: the weights start at 0.
+
+        Parameters
+        ----------
+        x : float64 (D, P), sparse
+            Covariates of the documents whose response is known.
+        y : float64 (D,)
+            Of one output, of more than one value.
+        variance : float
+            Of the prior of the weights.
+        intercept : bool
+        weight : float64 (D,) or None
+        seed : int
+
+        Returns
+        -------
+        (ndarray (P,), float) or None
+            The weights and the intercept.
+        """
+        return None
 
     # -- parameters of its own ---------------------------------------------------------------------------
 
