@@ -90,6 +90,8 @@ class Model:
         self.loss_given = self.loss is not None
         self.loss = resolve("losses", self.loss) if self.loss_given else NoLoss()
         self.weights = resolve("priors", self.weights) if self.weights is not None else Normal()
+        #: Whether variances of weights were asked for; without any the loss has some.
+        self.weights_given = self.weights.options() != Normal().options() or type(self.weights) is not Normal
         self.topics = resolve("topics", self.topics) if self.topics is not None else Dirichlet()
         require("loss", self.loss, Loss, "losses")
         require("weights", self.weights, WeightPrior, "priors")
@@ -118,6 +120,12 @@ class Model:
                 raise ValueError("learn_beta starts at one number, and beta is a vector")
             if self.topics.needs_phi:
                 raise ValueError(f"learn_beta does not go with {self.topics!r}")
+
+    def with_words(self) -> Model:
+        """Return the model for words as covariates: with the loss's own variances, where none were given."""
+        if self.weights_given or not self.loss.words:
+            return self
+        return replace(self, weights=Normal(**self.loss.words))
 
     def coding(self, corpus) -> Coding:
         """The responses of a corpus, coded for the loss.

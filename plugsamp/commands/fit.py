@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import logging
 import secrets
 import shutil
@@ -71,6 +72,7 @@ class Settings:
     chains: int
     class_weight: str | dict | None
     decide: str | float
+    words: bool
     covariates: dict
     second_step: dict
     n_jobs: int
@@ -187,6 +189,7 @@ def run(
         Begin the run of the folder again, of which there is no checkpoint.
     """
     sweep = sweeping.current()
+    config = config if resume or anew else with_words(config, overrides)
     with Lock(folder) as lock:
         clean_up(folder)
         if not resume and not anew and holds_run(folder) and config.get("overwrite") is not True:
@@ -213,6 +216,19 @@ def run(
             if not lock.holds:
                 raise removed(folder)
             return value
+
+
+def with_words(config: DictConfig, overrides=None) -> DictConfig:
+    """Return what words=true stands for: covariates of tf-idf, and stop words unless they are given."""
+    if config.get("words") is not True:
+        return config
+    config = copy.deepcopy(config)
+    if config.covariates.words == "none":
+        config.covariates.words = "tfidf"
+    given = {str(one).partition("=")[0].lstrip("+~") for one in overrides or ()}
+    if "stop_words" in config.corpus and "corpus.stop_words" not in given:
+        config.corpus.stop_words = "none"
+    return config
 
 
 def _explain(error: BaseException) -> tuple[str, bool]:

@@ -24,6 +24,7 @@ log = logging.getLogger(__name__)
 #: Options that runs of older versions have not, as they were then.
 LATER = {
     "netcdf": False, "topic_words": "probability", "reference": None, "decide": "zero", "keep_draws": "all",
+    "words": False,
 }  # fmt: skip
 
 #: What may change.

@@ -106,6 +106,7 @@ def check(settings, chosen: Mapping) -> Model:
     for part in (*parts.values(), chosen["kernel"], chosen["backend"]):
         check_kept(part)
     model = Model(**settings.model_options(), **parts)
+    model = model.with_words() if settings.words else model
     if settings.save_model:
         try:
             check_model(model)

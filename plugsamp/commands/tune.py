@@ -85,7 +85,7 @@ def task(config: DictConfig) -> float | None:
 
 def run(config: DictConfig, folder: Path, overrides: list[str]) -> float | None:
     """Search, fit with the best setting, write the run folder and show the settings; returns the metric."""
-    config = copy.deepcopy(config)
+    config = fit.with_words(copy.deepcopy(config), overrides)
     own = Tune(**checked(Tune, "tune.", OmegaConf.to_container(config.tune, resolve=True)))
     with open_dict(config):
         del config["tune"]

@@ -73,6 +73,8 @@ class SupervisedTopicClassifier(ClassifierMixin, TopicEstimator):
         How much the responses of a class count.
     decide : {"auto", "zero", "prevalence", "validated"} or float
         The score above which a document has a label, where it may have several; see `plugsamp.fit`.
+    words : bool
+        Take tf-idf of the words as covariates too; see `plugsamp.fit`.
     covariate_columns : list of int or str, optional
         Columns of X that are covariates of the documents, not counts of words.
     counts : {"strict", "ceil"}
@@ -145,6 +147,7 @@ class SupervisedTopicClassifier(ClassifierMixin, TopicEstimator):
         multiclass="multitask",
         class_weight=None,
         decide="auto",
+        words=False,
         covariate_columns=None,
         counts="strict",
         warm_start=False,
@@ -168,6 +171,7 @@ class SupervisedTopicClassifier(ClassifierMixin, TopicEstimator):
         self.multiclass = multiclass
         self.class_weight = class_weight
         self.decide = decide
+        self.words = words
         self.covariate_columns = covariate_columns
         self.counts = counts
         self.warm_start = warm_start
@@ -193,7 +197,7 @@ class SupervisedTopicClassifier(ClassifierMixin, TopicEstimator):
             corpus = self._corpus(X, not self._goes_on(), self._responses(y), sample_weight)
             model = self._model(self.loss, weights=self.weights, class_weight=self.class_weight)
             model = self._chosen(corpus, model)
-            self._fit(corpus, model, multiclass=self.multiclass, decide=self.decide)
+            self._fit(corpus, model, multiclass=self.multiclass, decide=self.decide, words=self.words)
         self._show_weights()
         return self
 

@@ -81,7 +81,7 @@ class SupervisedTopicClassifierCV(SupervisedTopicClassifier):
         search = search_of(
             corpus, model, self.grid, settings=self.settings, folds=self.cv, n_jobs=jobs, kernel=kernel,
             validation=self.validation_fraction, metric=self.scoring, sweeps=self.sweeps, thin=self.thin,
-            seed=self._seed(), multiclass=self.multiclass, decide=self.decide,
+            seed=self._seed(), multiclass=self.multiclass, decide=self.decide, words=self.words,
         )  # fmt: skip
         self.search_ = Tuned(search, search.run())
         self.best_params_ = self.search_.best

@@ -55,6 +55,7 @@ def fit(
     supervised: str = "joint",
     second_step: SecondStep | None = None,
     covariates: Covariates | Encoder | None = None,
+    words: bool = False,
     multiclass: str = "multitask",
     chains: int = 1,
     n_jobs: int = 1,
@@ -94,6 +95,9 @@ def fit(
     covariates : Covariates or Encoder, optional
         Columns and words of the corpus as covariates, beside those that it has; the predictor makes them
         of new documents too.
+    words : bool
+        Take tf-idf of all words as covariates too, with the variances of weights that the loss has for
+        them where the model gives none.
     multiclass : {"multitask", "ovr", "ovo"}
         Several classes share topics in one chain, or are separate chains, one a class against the rest
         or one a pair of classes (`plugsamp.prediction.combine`).
@@ -166,6 +170,8 @@ def fit(
         raise TypeError(f"model must be a Model, such as ps.Model(20, loss='logistic'), not {model!r:.60}")
     if not isinstance(covariates, Covariates | Encoder | None):
         raise TypeError(f"covariates must be a Covariates, not {type(covariates).__name__}")
+    if flag("words", words):
+        model, covariates = model.with_words(), with_words(covariates)
     encoder = _encoder(covariates, corpus, model)
     check_decide(decide)
     check_scheme(supervised, multiclass, chains)
@@ -204,6 +210,14 @@ def fit(
     )  # fmt: skip
     posterior = Posterior(parts, combine, coding, start=start, **about)
     return decided(posterior, decide, validation, again)
+
+
+def with_words(covariates: Covariates | None) -> Covariates:
+    """Return covariates with tf-idf of words, unless they have words already (ValueError: of an Encoder)."""
+    if isinstance(covariates, Encoder):
+        raise ValueError("words=True is for Covariates; an Encoder has the words that it was fitted with")
+    covariates = Covariates() if covariates is None else covariates
+    return replace(covariates, words="tfidf") if covariates.words == "none" else covariates
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ class Hinge(Loss):
     weighted = True
     weight_variance = 0.01
     covariate_variance = 0.02
-    words: ClassVar[dict[str, float]] = {"variance": 0.001, "covariate_variance": 0.005}
+    words: ClassVar[dict[str, float]] = {"variance": 0.001, "covariate_variance": 0.01}
     search: ClassVar[dict[str, tuple]] = {
         "cost": (3.0, 10.0, 30.0), "variance": (0.01, 0.1, 1.0), "covariate_variance": (0.005, 0.05),
     }  # fmt: skip

@@ -69,7 +69,7 @@ def differences(folder: Path, config: DictConfig) -> list[str]:
     was, now = _flat(saved), _flat(OmegaConf.to_container(config, resolve=True))
     # runs of older versions do not have them
     older = {name: now.get(name) for name in ("topic_words", "decide", "keep_draws")}
-    older |= {"reference": None, "corpus.validation_size": 0.0}
+    older |= {"reference": None, "corpus.validation_size": 0.0, "words": False}
     was = {name: value for name, value in older.items() if name in now} | was
     if now.get("seed") is None:  # any will do
         now["seed"] = was.get("seed")

@@ -35,9 +35,6 @@ log = logging.getLogger(__name__)
 #: Of the settings of a rung one in so many goes on, to so many times the sweeps; the last has two.
 FACTOR, RUNGS, LAST = 3, 3, 2
 
-#: Chains over a held-out document: a quarter of those of a prediction, as settings differ by more.
-RESTARTS = 4
-
 FILE = "search.json"
 
 
@@ -204,7 +201,7 @@ def _step(train, held, model, options, metric: str) -> tuple[dict, str, dict]:
     ):  # what there is to say is said of the fit on all documents
         warnings.simplefilter("ignore", InputWarning)
         warnings.simplefilter("ignore", ApproximationWarning)
-        posterior = fit(train, model, **options | {"decide": "zero"}).with_options(restarts=RESTARTS)
+        posterior = fit(train, model, **options | {"decide": "zero"})
         if posterior.coding.task == "multilabel":
             posterior = decided(posterior, decide, held, fit)
         found = evaluate(posterior, held, held_out=True)

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from plugsamp.checks import n_jobs_of, near_names, whole
+from plugsamp.checks import n_jobs_of, whole
 from plugsamp.corpus import Corpus
-from plugsamp.fitting.fit import fit
+from plugsamp.fitting.fit import fit, with_words
 from plugsamp.model import Model
 from plugsamp.random.draws import Purpose, stream
 from plugsamp.readers.split import class_labels, seeded_split
@@ -20,7 +20,6 @@ from plugsamp.tuning.settings import chosen, default_grid, with_setting
 from plugsamp.tuning.tuned import Tuned
 
 
-@near_names
 def tune(
     corpus: Corpus,
     model: Model | None = None,
@@ -120,6 +119,8 @@ def search_of(
     **options,
 ) -> Search:
     """Return the search that `tune` does, with its arguments, before it has begun."""
+    if options.pop("words", False):
+        model, options["covariates"] = model.with_words(), with_words(options.get("covariates"))
     covariates = options.get("covariates")
     if grid is None:
         grid = default_grid(model, bool(covariates) or corpus.covariates is not None)

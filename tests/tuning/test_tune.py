@@ -7,7 +7,7 @@ import pytest
 
 import plugsamp as ps
 from plugsamp.tuning import search as searching
-from plugsamp.tuning.search import RESTARTS, rungs
+from plugsamp.tuning.search import rungs
 from plugsamp.tuning.settings import chosen, default_grid, with_setting
 from plugsamp.tuning.tune import parts_of
 
@@ -57,7 +57,7 @@ def test_the_best_setting_is_fitted_to_all_documents(corpus, tuned):
 
 def test_a_score_is_that_of_a_chain_of_so_many_sweeps(corpus, tuned):
     ((train, held),) = parts_of(corpus)
-    posterior = ps.fit(train, with_setting(MODEL, tuned.best), sweeps=18).with_options(restarts=RESTARTS)
+    posterior = ps.fit(train, with_setting(MODEL, tuned.best), sweeps=18)
     assert posterior.evaluate(held).main == tuned.table["accuracy"][0]
 
 
