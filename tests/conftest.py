@@ -25,6 +25,7 @@ from plugsamp.system.blas import single_thread  # noqa: E402
 
 from .chance import JUDGED, Chance  # noqa: E402
 from .quick_hydra import quick_hydra  # noqa: E402, F401
+from .quick_nursery import quick_nursery, real_nursery  # noqa: E402, F401
 
 
 @pytest.hookimpl(wrapper=True)
@@ -66,6 +67,16 @@ def pytest_collection_modifyitems(config, items):
     seed = config.getoption("--shuffle", None)
     if seed is not None:
         random.Random(seed).shuffle(items)
+
+
+@pytest.hookimpl(optionalhook=True)  # of pytest-xdist
+def pytest_xdist_make_scheduler(config, log):
+    """Give each process a row of tests: what neighbours share (enumerations, browsers) is made once."""
+    if config.getoption("dist") == "load":
+        from xdist.scheduler import WorkStealingScheduling
+
+        return WorkStealingScheduling(config, log)
+    return None
 
 
 def pytest_report_header():

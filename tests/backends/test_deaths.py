@@ -20,6 +20,8 @@ from plugsamp.backends import WorkerDied, WorkerError, crew
 
 from .leftovers import gone_within, relatives
 
+pytestmark = pytest.mark.usefixtures("real_nursery")
+
 COUNTS = np.random.default_rng(0).poisson(0.4, size=(60, 200))
 LABELS = ["a", "b"] * 30
 DENSE = ps.kernels.Dense("partial")

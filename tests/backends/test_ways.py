@@ -21,6 +21,8 @@ from plugsamp.backends import crew, shared
 
 from .leftovers import relatives
 
+pytestmark = pytest.mark.usefixtures("real_nursery")
+
 COUNTS = np.random.default_rng(0).poisson(0.4, size=(60, 200))
 
 PROGRAM = """
