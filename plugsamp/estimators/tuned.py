@@ -60,7 +60,7 @@ class SupervisedTopicClassifierCV(SupervisedTopicClassifier):
         n_topics=50,
         *,
         grid=None,
-        settings=12,
+        settings=9,
         cv=None,
         validation_fraction=0.2,
         scoring="main",

@@ -43,8 +43,8 @@ def rungs(n: int, sweeps: int) -> list[tuple[int, int]]:
 
     Examples
     --------
-    >>> rungs(12, 100)
-    [(12, 11), (4, 33), (2, 100)]
+    >>> rungs(9, 100)
+    [(9, 11), (3, 33), (2, 100)]
     """
     sizes = [n]
     while len(sizes) < RUNGS and sizes[-1] > LAST:

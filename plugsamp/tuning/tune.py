@@ -25,7 +25,7 @@ def tune(
     model: Model | None = None,
     grid: Mapping[str, Sequence] | None = None,
     *,
-    settings: int = 12,
+    settings: int = 9,
     validation: float | Corpus = 0.2,
     folds: int | None = None,
     metric: str = "main",
@@ -39,7 +39,7 @@ def tune(
     """Search for the settings of a model on held-out training documents, then fit all of them with the best.
 
     Settings are compared by successive halving: all are sampled for a ninth of the sweeps, the best third
-    of them goes on to a third of the sweeps, the best two to all. With 12 settings and one validation part
+    of them goes on to a third of the sweeps, the best two to all. With 9 settings and one validation part
     this takes about the time of four fits.
 
     Parameters
@@ -108,7 +108,7 @@ def search_of(
     model: Model,
     grid=None,
     *,
-    settings: int = 12,
+    settings: int = 9,
     validation=0.2,
     folds: int | None = None,
     metric: str = "main",

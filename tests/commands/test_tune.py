@@ -83,4 +83,4 @@ def test_another_run_is_not_written_over(fitted, fast, said):
 def test_the_manual_has_the_options_of_both(capsys):
     assert main(["tune", "--help"]) == 0
     page = capsys.readouterr().out
-    assert "tune.settings=12" in page and "n_topics=50" in page and "loss.cost=102.4" in page
+    assert "tune.settings=9" in page and "n_topics=50" in page and "loss.cost=102.4" in page

@@ -113,7 +113,7 @@ def test_folds_and_other_documents_are_held_out(corpus):
 
 
 def test_the_search_takes_less_than_ten_fits():
-    steps = rungs(12, 100)
+    steps = rungs(9, 100)
     sweeps = sum(size * (n - before) for (size, n), before in zip(steps, [0, 11, 33], strict=True))
     assert sweeps < 400  # beside the scores, and the fit
 
