@@ -30,6 +30,7 @@ MEASURES = {
     "rmse": "root mean squared error",
     "mae": "mean absolute error",
     "coverage_90": "inside 90 % intervals",
+    "coverage_90_lowest": "inside them, in the worst fifth",
     "log_density": "log density of a value",
     "log_likelihood": "log likelihood of a word",
     "perplexity": "perplexity",
@@ -208,8 +209,11 @@ def how_sure(posterior, found, rows) -> Line | None:
         held = None if found is None else found.measures.get("coverage_90")
         if held is None:
             return Line(title, "not known", "There are no documents to count how many fall inside.")
-        near = "yes" if 0.85 <= held <= 0.95 else "with care" if held >= 0.75 else "no"
-        return Line(title, near, f"{percent(held, 0)} of the values lie inside their 90 % intervals.")
+        low = found.measures.get("coverage_90_lowest")
+        near = "yes" if 0.85 <= held <= 0.95 and (low is None or low >= 0.8) else "with care"
+        worst = "" if low is None else f", and {percent(low, 0)} in the worst fifth of the predictions"
+        reason = f"{percent(held, 0)} of the values lie inside their 90 % intervals{worst}."
+        return Line(title, near if held >= 0.75 else "no", reason)
     title = "May I believe its probabilities?"
     if not rows:
         reason = (
