@@ -15,6 +15,8 @@ def test_the_notebook_runs(tmp_path):
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     assert sum(bool(line.strip()) for cell in code for line in cell.source.splitlines()) <= 25
     assert not any(cell.outputs for cell in code)  # is kept without them
+    for cell in code:  # what is shown does not depend on how many sweeps there are
+        cell.source = cell.source.replace("sweeps=100", "sweeps=10")
     client = nbclient.NotebookClient(
         notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}
     )
