@@ -6,6 +6,8 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 
+import numpy as np
+
 from plugsamp.checks import whole
 from plugsamp.model import Model
 
@@ -49,12 +51,15 @@ def value_of(model: Model, name: str):
     """Return the value that a model has of a setting, None where it has none."""
     for place in (model, *(getattr(model, part) for part in PARTS)):
         if name in (place.options() if place is not model else vars(model)):
-            return getattr(place, name)
+            value = getattr(place, name)
+            return value.tolist() if isinstance(value, np.ndarray) else value
     return None
 
 
 def default_grid(model: Model, covariates: bool) -> dict[str, list]:
-    """Return values to try: half and twice the topics, and those that the loss names, beside the model's.
+    """Return values to try: those that the loss names, half and twice the topics, and the model's.
+
+    Numbers of topics are left out where alpha is a vector.
 
     Parameters
     ----------
@@ -62,7 +67,11 @@ def default_grid(model: Model, covariates: bool) -> dict[str, list]:
     covariates : bool
         Whether there are covariates, whose weights have a variance of their own.
     """
-    grid = {"n_topics": {max(model.n_topics // 2, 1), model.n_topics, 2 * model.n_topics}}
+    grid = (
+        {}
+        if model.alpha.ndim
+        else {"n_topics": {max(model.n_topics // 2, 1), model.n_topics, 2 * model.n_topics}}
+    )
     for name, values in model.loss.search.items():
         own = value_of(model, name)
         known = any(name in getattr(model, part).options() for part in PARTS)
@@ -72,8 +81,9 @@ def default_grid(model: Model, covariates: bool) -> dict[str, list]:
 
 
 def chosen(grid: Mapping[str, Sequence], model: Model, n: int) -> list[dict]:
-    """Return settings of a grid: all, or so many that are spread over it; the model's own first, if there.
+    """Return settings of a grid: all, or so many that are spread over it.
 
+    The first is the model's own. Of a list without the model's value it has the first.
     The points are those of a Halton sequence (Halton 1960), the same in every call.
 
     Raises
@@ -88,6 +98,7 @@ def chosen(grid: Mapping[str, Sequence], model: Model, n: int) -> list[dict]:
     names = list(grid)
     every = [dict(zip(names, values, strict=True)) for values in itertools.product(*grid.values())]
     own = {name: value_of(model, name) for name in names}
+    own = {name: own[name] if own[name] in values else values[0] for name, values in grid.items()}
     first = [setting for setting in every if setting == own][:1]
     if len(every) <= n:
         return first + [setting for setting in every if setting not in first]

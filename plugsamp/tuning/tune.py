@@ -48,7 +48,7 @@ def tune(
         The training documents.
     model : Model, optional
         What is not searched for is as here; by default 50 topics, with the hinge loss where there are
-        responses. Its own setting is tried too, where `grid` has it.
+        responses. Its own values are tried first, where `grid` has them.
     grid : mapping of str to list, optional
         Values to try: of fields of the model (``n_topics``, ``beta``), options of its weights (``variance``,
         ``covariate_variance``) and of its loss (``cost``). By default those that the loss names (``search``),

@@ -123,9 +123,14 @@ def test_settings_are_spread_over_the_grid_and_begin_with_the_models_own():
     assert grid["n_topics"] == [1, 2, 4] and 102.4 in grid["cost"] and 0.02 in grid["covariate_variance"]
     assert "covariate_variance" not in default_grid(MODEL, covariates=False)
     assert default_grid(ps.Model(3), covariates=False) == {"n_topics": [1, 3, 6]}
+    several = ps.Model(2, alpha=[0.1, 0.2])
+    assert "n_topics" not in default_grid(several, covariates=False)
+    assert chosen({"alpha": [0.1, 0.5]}, several, 2) == [{"alpha": 0.1}, {"alpha": 0.5}]
     found = chosen(grid, MODEL, 12)
     assert found[0] == {"n_topics": 2, "cost": 102.4, "variance": 0.01, "covariate_variance": 0.02}
     assert len(found) == 12 == len({tuple(one.items()) for one in found})
+    other = chosen({"n_topics": [20, 30], "cost": grid["cost"], "variance": grid["variance"]}, MODEL, 3)
+    assert other[0] == {"n_topics": 20, "cost": 102.4, "variance": 0.01}
     assert all({one[name] for one in found} == set(values) for name, values in grid.items())
 
 
