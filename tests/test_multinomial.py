@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from scipy import stats
 from scipy.special import expit
 
 import plugsamp as ps
@@ -122,24 +121,18 @@ def test_estimators_know_it():
     np.testing.assert_array_equal(found.classes_[p.argmax(axis=1)], found.predict(counts))
 
 
-def test_the_order_changes_the_model_little(chance):
-    """Shares without signal are the shares, whatever the order."""
+@pytest.mark.parametrize("order", ["frequency", "label"])
+def test_the_order_changes_the_model_little(order):
+    """Without signal mean probabilities are the classes' shares, whatever the order."""
     rng = np.random.default_rng(3)
-    y = rng.choice(["a", "b", "c"], 900, p=[0.6, 0.3, 0.1])
+    y = rng.choice(["a", "b", "c"], 900, p=[0.1, 0.6, 0.3])
     counts = rng.poisson(1.0, (900, 6)) + np.eye(1, 6, dtype=int)
     corpus = ps.Corpus.from_counts(counts, responses=y)
-
-    def p_value(seed, scale):
-        mean = []
-        for order in ("frequency", "label"):
-            model = ps.Model(2, loss=Multinomial(order))
-            prediction = ps.fit(corpus, model, sweeps=60 * scale, seed=seed % 2**31).predict(corpus)
-            mean.append(prediction.probabilities.mean(axis=0))
-        share = np.array([(y == c).mean() for c in "abc"])
-        z = (np.array(mean) - share) / np.sqrt(share * (1 - share) / 900)
-        return stats.chi2.sf((z**2).sum() / 2, 2)
-
-    chance.holds(p_value)
+    prediction = ps.fit(corpus, ps.Model(2, loss=Multinomial(order)), sweeps=60, seed=0).predict(corpus)
+    share = np.array([(y == c).mean() for c in "abc"])
+    off = prediction.probabilities.mean(axis=0) - share
+    # The mean of the draws varies by some half a standard error of the shares.
+    assert (np.abs(off) < 3 * np.sqrt(share * (1 - share) / 900)).all()
 
 
 def test_topics_speak_for_the_last_class_too():
