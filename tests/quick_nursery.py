@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import pickle
+import signal
 import subprocess
 import sys
 import threading
@@ -47,6 +48,7 @@ def main(descriptor: int) -> None:
     """Fork nurseries as they are asked for, until the owner is gone."""
     from plugsamp.backends import worker  # noqa: F401
 
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the owner decides
     control = Connection(descriptor)
     while True:
         try:
@@ -127,7 +129,11 @@ class Stock:
     def close(self) -> None:
         if self.process is not None:
             self.control.close()
-            self.process.wait()
+            try:
+                self.process.wait(5.0)
+            except subprocess.TimeoutExpired:  # a fork of this process is still there, and has the other end
+                self.process.kill()
+                self.process.wait()
 
 
 @pytest.fixture(scope="session", autouse=True)
