@@ -16,7 +16,7 @@ from plugsamp.model import BETA
 
 @pytest.mark.parametrize(
     "loss, variance",
-    [("hinge", 0.01), ("logistic", 1.0), ("probit", 1.0), ("multinomial", 1.0), ("gaussian", 1.0)],
+    [("hinge", 0.01), ({"name": "logistic", "cost": 5.0}, 1.0), ("probit", 1.0), ("gaussian", 1.0)],
 )
 def test_the_loss_says_how_large_weights_are(loss, variance):
     model = ps.Model(3, loss=loss)
@@ -26,6 +26,16 @@ def test_the_loss_says_how_large_weights_are(loss, variance):
     assert (given.weights.variance, given.weights.covariate_variance) == (variance, 2.0)
     given = ps.Model(3, loss=loss, weights=ps.priors.Normal(0.5)).weights
     assert (given.variance, given.covariate_variance) == (0.5, None)
+
+
+@pytest.mark.parametrize("loss", ["logistic", "multinomial"])
+def test_likelihoods_of_classes_draw_the_variances(loss):
+    model = ps.Model(3, loss=loss, weights=ps.priors.Normal(intercept_variance=7.0))
+    assert model.weights.options() == ps.priors.Hierarchical(intercept_variance=7.0).options()
+    assert isinstance(ps.Model(3, loss=loss).weights, ps.priors.Hierarchical)
+    for given in ({"variance": 1.0}, {"covariate_variance": 0.5}):
+        weights = ps.Model(3, loss=loss, weights=ps.priors.Normal(**given)).weights
+        assert (weights.variance, weights.covariate_variance) == (1.0, given.get("covariate_variance"))
 
 
 def test_command_and_python_have_the_same_defaults():

@@ -52,11 +52,12 @@ KERNELS = (
 )  # fmt: skip
 
 #: Loss and prior whose options do not depend on the defaults of an environment.
-_HINGE = {"loss": {"name": "hinge", "cost": 50.0}, "weights": {"name": "normal", "variance": 1.0}}
+_NORMAL = {"name": "normal", "variance": 1.0}
+_HINGE = {"loss": {"name": "hinge", "cost": 50.0}, "weights": _NORMAL}
 
 #: What is beside the kernels in a model: losses, priors, topics, learnt hyperparameters.
 MODELS = (
-    ("logistic", {"loss": "logistic", "learn_alpha": "slice", "learn_beta": "slice"}),
+    ("logistic", {"loss": "logistic", "weights": _NORMAL, "learn_alpha": "slice", "learn_beta": "slice"}),
     ("probit, horseshoe", {"loss": "probit", "weights": "horseshoe"}),
     ("gaussian", {"loss": "gaussian"}),
     ("epsilon_insensitive, covariates", {"loss": "epsilon_insensitive"}),

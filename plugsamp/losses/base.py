@@ -46,6 +46,8 @@ class Loss(Configured, ABC):
     covariate_variance: ClassVar[float | None] = None
     #: Options of the normal prior where words are covariates (`plugsamp.fit`, ``words=True``).
     words: ClassVar[dict[str, float]] = {}
+    #: Whether the weights have drawn variances where none is given (`plugsamp.priors.Hierarchical`).
+    draws_variances: ClassVar[bool] = False
     #: Values that a search tries (`plugsamp.tune`) of options of the loss and of the weights' prior, by name.
     search: ClassVar[dict[str, tuple]] = {"variance": (0.1, 1.0, 10.0), "covariate_variance": (0.1, 1.0)}
 

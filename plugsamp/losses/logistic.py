@@ -52,6 +52,11 @@ class Logistic(Loss):
         """Whether the probabilities are those of a likelihood: where the cost is 1."""
         return self.cost == 1.0
 
+    @property
+    def draws_variances(self) -> bool:
+        """Whether the weights have drawn variances where none is given: where the cost is 1."""
+        return self.cost == 1.0
+
     def calibrated_for(self, coding: Coding) -> bool:
         return self.calibrated and coding.one_model
 

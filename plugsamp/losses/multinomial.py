@@ -41,6 +41,7 @@ class Multinomial(Loss):
     calibrated = True
     intercept = True
     weighted = True
+    draws_variances = True
     testing: ClassVar = {"responses": ["b", "a", "c"]}
 
     def __init__(self, order: str = "frequency"):

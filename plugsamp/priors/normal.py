@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from plugsamp.priors.base import LARGEST, SMALLEST, WeightPrior, check_variances  # noqa: F401
+from plugsamp.priors.hierarchical import Hierarchical
 
 
 class Normal(WeightPrior):
@@ -13,8 +14,10 @@ class Normal(WeightPrior):
     Parameters
     ----------
     variance : float, optional
-        Of the weights of topics; by default that of the loss, 0.1 of the hinge and 1 of others. Smaller keeps
-        weights small (Zheng et al. (2015)'s nu is 1/variance).
+        Of the weights of topics; by default that of the loss, 0.01 of the hinge and 1 of others. Smaller
+        keeps weights small (Zheng et al. (2015)'s nu is 1/variance). If neither this nor
+        `covariate_variance` is given, models with the multinomial loss, or the logistic loss of cost 1, draw
+        the variances: `plugsamp.priors.Hierarchical` takes the place of this prior.
     intercept_variance : float
         Of the weight of the intercept.
     covariate_variance : float, optional
@@ -34,10 +37,12 @@ class Normal(WeightPrior):
         self.covariate_variance = None if covariate_variance is None else float(covariate_variance)
         self.intercept_variance = float(intercept_variance)
 
-    def for_loss(self, loss) -> Normal:
+    def for_loss(self, loss) -> WeightPrior:
         if self.variance is not None:
             return self
         own = self.covariate_variance
+        if own is None and loss.draws_variances:
+            return Hierarchical(intercept_variance=self.intercept_variance)
         own = loss.covariate_variance if own is None else own
         return Normal(loss.weight_variance, self.intercept_variance, own)
 
