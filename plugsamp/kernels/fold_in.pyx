@@ -6,6 +6,8 @@ from libc.stdlib cimport free
 
 import numpy as np
 
+from plugsamp.system.arena import aligned
+
 from plugsamp.kernels.lanes cimport l_add, l_div, l_load, l_mul, l_one_above, l_set, l_store, l_sub, lf
 from plugsamp.kernels.new_document cimport Document, expect, gather, others, read
 from plugsamp.random.streams cimport Stream, bits, open_stream, splitmix, uniform
@@ -324,15 +326,15 @@ def fold_in(const int32_t[::1] words, const int64_t[::1] offsets, const float[:,
     cdef bint keep = drawn.shape[0] > 0
     for doc in range(first, last):
         most = max(most, offsets[doc + 1] - offsets[doc])
-    cdef float[:, ::1] scratch = np.empty((5, width), np.float32)
+    cdef float[:, ::1] scratch = aligned((5, width), np.float32)
     cdef int32_t[:, ::1] whole = np.empty((2, max(most, n_topics)), np.int32)
     cdef int32_t[:, ::1] topics = np.empty((2, n_topics), np.int32)
     cdef int64_t[::1] edges = np.empty(most + 1, np.int64)
     cdef float[:, ::1] rest = np.empty((2, most), np.float32)
-    cdef float[:, ::1] of_topics = np.empty((5, n_topics * LANES), np.float32)
+    cdef float[:, ::1] of_topics = aligned((5, n_topics * LANES), np.float32)
     cdef float[:, ::1] plain = np.empty((2, n_topics), np.float32)
-    cdef float[:, ::1] of_tokens = np.empty((2, most * LANES), np.float32)
-    cdef double[:, ::1] sums = np.empty((4, n_topics * LANES))
+    cdef float[:, ::1] of_tokens = aligned((2, most * LANES), np.float32)
+    cdef double[:, ::1] sums = aligned((4, n_topics * LANES), np.float64)
     d.capacity, d.steps, d.cell, d.value, d.width = 0, 0, NULL, NULL, width
     d.word, d.count, d.begin, d.active, d.place = &whole[0, 0], &whole[1, 0], &edges[0], &topics[0, 0], &topics[1, 0]
     d.soft, d.mean, d.limit, d.share, d.weights = (
