@@ -135,21 +135,14 @@ class _ComposedSampler(Sampler):
         for proposal in self.proposals:
             proposal.prepare(self.state, first, last)
 
-    def _call(self, first, last, key, tried, accepted, **probe):
-        s = self.state
-        word, totals = (s.topic_word, s.topic_totals) if s.phi is None else s.unread_counts
-        return _loop.sample_documents(
-            s.offsets, first, last, s.words, s.z, word, totals, s.phi, s.alpha, s.alpha_sum,
-            s.beta, s.beta_sum, s.n_topics, s.eta_by_topic, s.kappa[first:last], s.omega[first:last],
-            s.offset[first:last], self.proposals, self.kernel.composition == "mixture", self.kernel.steps,
-            key, tried, accepted, 0 if s.lazy is None else s.lazy.address, **probe,
-        )  # fmt: skip
-
     def sample(self, first: int, last: int, key: int, words=None) -> BlockReport:
         tried = np.zeros(len(self.proposals), np.int64)
         accepted = np.zeros_like(tried)
         self._prepare(first, last)
-        moved = self._call(first, last, key, tried, accepted, **only(words))
+        moved = _loop.sample_documents(
+            self.state, first, last, key, self.proposals, self.kernel.composition == "mixture",
+            self.kernel.steps, tried, accepted, **only(words),
+        )  # fmt: skip
         rates = zip(self.names, tried.tolist(), accepted.tolist(), strict=True)
         return BlockReport(moved, {name: (t, a) for name, t, a in rates})
 
@@ -162,15 +155,13 @@ class _ComposedSampler(Sampler):
         target, mass = np.empty(self.state.n_topics), np.empty(self.state.n_topics)
         counted = np.zeros(self.state.n_topics, np.int64)
         counted[0] = draws
-        unused = np.zeros(len(self.proposals), np.int64)
         with held_at(self.state, token, topic):
             self.refresh_words(0, self.state.n_words)
             self.refresh(0, 0)
             self._prepare(document, document + 1)
-            self._call(
-                document, document + 1, key, unused, unused.copy(), probe=position, probe_topic=topic,
-                probe_proposal=proposal, probe_target=target, probe_mass=mass, probe_draws=counted,
-            )  # fmt: skip
+            _loop.probe(
+                self.state, document, position, topic, self.proposals, proposal, key, target, mass, counted
+            )
         return target, mass, counted
 
     def transition(self, document: int, position: int) -> np.ndarray:

@@ -12,10 +12,11 @@ from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
+from plugsamp.kernels.composed_target cimport Eight, Work, evaluate, fill_residual
 from plugsamp.kernels.lanes cimport *
 from plugsamp.kernels.parts cimport first_at_least
 from plugsamp.proposals.base cimport STAY, Document, Proposal
-from plugsamp.topics.cells cimport Block, Cells, bit_count, phi_at, phi_kept, small_cell
+from plugsamp.topics.cells cimport Block, Cells, bit_count, small_cell
 from plugsamp.random.streams cimport Stream, below, open_stream, uniform
 from plugsamp.system.interrupts cimport check_signals
 
@@ -27,424 +28,391 @@ cdef enum:
 
 LIMITS = MAX_STEPS, MAX_PROPOSALS
 
-cdef struct Work:
-    int32_t* n          # n_dk of the document
-    float* inverse      # 1 / (n_k + beta_bar), or 1
-    double* f
-    float* residual     # (κ_c - ω_c f_c) / N_d, all tokens in
-    float* half         # ω_c / (2 N_d²)
-    float* without      # the residual without the token at hand
+cdef struct Call:
+    # what one call works with: the document at hand, the proposals, the room of a token's tests
+    Work q
+    Document d
+    Stream stream               # the proposals'
+    Stream coins                # of the tests and of mixtures
+    int n_proposals
+    int steps
+    bint mixture
+    bint collapsed
+    bint bounds                 # see `evaluate`
+    bint any_immediate
+    void* handles[MAX_PROPOSALS]
+    const uint16_t* copies[MAX_PROPOSALS]
+    bint follows[MAX_PROPOSALS]
+    bint immediate[MAX_PROPOSALS]
+    int pattern[MAX_STEPS]      # the proposal of each step
+    int64_t* tried
+    int64_t* accepted
+    Eight e
+    float masses[MAX_PROPOSALS][16]
+    int32_t codes[2][RUN * MAX_STEPS]
 
 
-cdef void fill_residual(Work* q, Document* d) noexcept nogil:
-    """f_dc from the counts, and what the scores need of it."""
-    cdef int c, k
-    cdef double share = 1.0 / d.length
-    cdef const float* row
-    for c in range(d.n_outputs):
-        q.f[c] = 0
-    for k in range(d.n_topics):
-        if q.n[k]:
-            row = d.eta + <size_t>k * d.output_stride
-            for c in range(d.n_outputs):
-                q.f[c] += q.n[k] * <double>row[c]
-    for c in range(d.n_outputs):
-        q.f[c] = q.f[c] * share + d.offset[c]
-        q.residual[c] = <float>((d.kappa[c] - d.omega[c] * q.f[c]) * share)
-        q.half[c] = <float>(0.5 * d.omega[c] * share * share)
+cdef inline int candidate(Call* c, int step, int32_t code, int s) noexcept nogil:
+    """The topic that a code stands for at this moment, of a token whose topic is s."""
+    if code >= 0:
+        return code
+    return s if code == STAY else c.copies[c.pattern[step]][~code]
 
 
-cdef uint32_t evaluate(Work* q, Document* d, int position, int s, const int32_t* t, int n, bint collapsed,
-                       bint bounds, const int32_t* row_n, const int64_t* totals,
-                       float* a, float* b, float* c, float* score, double* target) noexcept nogil:
-    """a, b, c and π (up to a factor) of eight topics t for a token whose topic is s; from the n-th on t is t[0].
-
-    With `bounds`, a cell of lazy topics that is not kept has b = 0 and a bound of π, and its bit in what is
-    returned: it is next to never accepted, and its value takes longer than all else.
-    """
-    cdef int l, o
-    cdef int w = d.words[position]
-    cdef int own  # whole numbers are subtracted first: (alpha + n) - 1 in floats loses a small alpha's digits
-    cdef float beta = d.beta[w]
-    cdef const float* mine
-    cdef const float* row
-    cdef float rest[16]
-    cdef uint32_t small = 0
-    cdef lf acc, e, half
-    if d.n_outputs:
-        mine = d.eta + <size_t>s * d.output_stride
-        for o in range(0, d.output_stride, 16):
-            half = l_load(q.half + o)
-            # taking the token out adds ω η_s / N² to the residual
-            l_store(q.without + o, l_add(l_load(q.residual + o), l_mul(l_add(half, half), l_load(mine + o))))
-        for l in range(n):
-            row = d.eta + <size_t>t[l] * d.output_stride
-            acc = l_set(0)
-            for o in range(0, d.output_stride, 16):
-                e = l_load(row + o)
-                acc = l_add(acc, l_mul(e, l_sub(l_load(q.without + o), l_mul(l_load(q.half + o), e))))
-            score[l] = l_sum(acc)
-    for l in range(n):
-        own = 1 if t[l] == s else 0
-        a[l] = d.alpha[t[l]] + (q.n[t[l]] - own)
-        if collapsed:
-            b[l] = (row_n[t[l]] - own) + beta
-            c[l] = q.inverse[t[l]]
-            if t[l] == s:
-                c[l] = 1 / (<float>(totals[s] - 1) + <float>d.beta_sum)
-        else:
-            c[l] = 1
-            if d.cells == NULL:
-                b[l] = d.phi[<size_t>w * d.stride + t[l]]
-            elif l == 0 or not bounds:
-                b[l] = phi_at(<const Cells*>d.cells, w, t[l])
-            elif not phi_kept(<const Cells*>d.cells, w, t[l], b + l):
-                small |= <uint32_t>1 << l
-        if d.n_outputs == 0:
-            score[l] = 1
-    for l in range(n, 8):
-        a[l] = a[0]
-        b[l] = b[0]
-        c[l] = c[0]
-        score[l] = score[0]
-    if d.n_outputs:
-        # exp is clamped to 87 below the largest: such a topic is never kept, and still can be left
-        rest[0] = score[0]
-        for l in range(1, 8):
-            rest[0] = max(rest[0], score[l])
-        for l in range(8, 16):
-            score[l] = rest[0]
-        l_store(score, l_exp(l_sub(l_load(score), l_set(rest[0]))))
-    for l in range(8):
-        target[l] = <double>a[l] * b[l] * c[l] * score[l]
-    if small:
-        for l in range(1, n):
-            if small >> l & 1:
-                b[l] = 0
-    return small
-
-
-cdef void draw_run(void** handles, const uint16_t** copies, const bint* immediate, const int* pattern, int steps,
-                   Document* d, int begin, int end, int32_t* codes, Stream* s) noexcept nogil:
+cdef void draw_run(Call* c, int begin, int end, int32_t* codes) noexcept nogil:
     """Candidates of tokens begin:end, `steps` a token; what they will copy is fetched."""
-    cdef int i, j, t
+    cdef int i, j, t, steps = c.steps
+    cdef Document* d = &c.d
+    cdef const int* pattern = c.pattern
     cdef const Cells* lazy = <const Cells*>d.cells
     for j in range(steps):
-        if immediate[pattern[j]]:
+        if c.immediate[pattern[j]]:
             for i in range(end - begin):    # drawn when their token's turn has come
                 codes[i * steps + j] = STAY
         else:
-            (<Proposal>handles[pattern[j]]).draw(d, begin, end, codes + j, steps, s)
+            (<Proposal>c.handles[pattern[j]]).draw(d, begin, end, codes + j, steps, &c.stream)
     for j in range(steps):
-        if copies[pattern[j]] != NULL:
+        if c.copies[pattern[j]] != NULL:
             for i in range(end - begin):
                 if codes[i * steps + j] < 0 and codes[i * steps + j] != STAY:
-                    l_prefetch(copies[pattern[j]] + ~codes[i * steps + j])
+                    l_prefetch(c.copies[pattern[j]] + ~codes[i * steps + j])
     if lazy != NULL:
         for i in range(end - begin):
             l_prefetch(lazy.blocks + <size_t>d.words[begin + i] * lazy.n_blocks + (d.topics[begin + i] >> 6))
             for j in range(steps):
-                t = codes[i * steps + j]
-                if t < 0:
-                    if t == STAY:
-                        continue
-                    t = copies[pattern[j]][~t]
-                l_prefetch(lazy.blocks + <size_t>d.words[begin + i] * lazy.n_blocks + (t >> 6))
+                if codes[i * steps + j] != STAY:
+                    t = candidate(c, j, codes[i * steps + j], 0)
+                    l_prefetch(lazy.blocks + <size_t>d.words[begin + i] * lazy.n_blocks + (t >> 6))
 
 
-cdef inline void prefetch_value(const Cells* c, int w, int k) noexcept nogil:
-    cdef const Block* block = c.blocks + <size_t>w * c.n_blocks + (k >> 6)
-    l_prefetch(c.values + block.first + bit_count(block.listed & ((<uint64_t>1 << (k & 63)) - 1)))
+cdef inline void fetch(Document* d, bint collapsed, int w, int k) noexcept nogil:
+    """Fetch what `evaluate` reads of a word and a topic."""
+    cdef const Cells* lazy = <const Cells*>d.cells
+    cdef const Block* block
+    if collapsed:
+        l_prefetch(d.topic_word + <size_t>w * d.stride + k)
+    elif lazy == NULL:
+        l_prefetch(d.phi + <size_t>w * d.stride + k)
+    else:
+        block = lazy.blocks + <size_t>w * lazy.n_blocks + (k >> 6)
+        l_prefetch(lazy.values + block.first + bit_count(block.listed & ((<uint64_t>1 << (k & 63)) - 1)))
 
 
-cdef int draw_conditional(Proposal proposal, Document* d, uint16_t* z, int begin, int end,
-                                 Stream* s) noexcept nogil:
+cdef void fetch_run(Call* c, int begin, int end, const int32_t* codes) noexcept nogil:
+    """Fetch what the tests of tokens begin:end will read."""
+    cdef int i, j, w
+    cdef int32_t code
+    for i in range(begin, end):
+        w = c.d.words[i]
+        for j in range(c.steps):
+            code = codes[(i - begin) * c.steps + j]
+            if code != STAY:
+                fetch(&c.d, c.collapsed, w, candidate(c, j, code, 0))
+        fetch(&c.d, c.collapsed, w, c.d.topics[i])
+
+
+cdef int run_tests(Call* c, int position, int first, int n, const int32_t* codes, uint32_t small) noexcept nogil:
+    """The chain of tests of a token over n candidates, those of the steps from `first` on; returns the last accepted.
+
+    Candidates of `small` have a bound in the place of their target, see `evaluate`.
+    """
+    cdef int j, p, l = 0
+    cdef Eight* e = &c.e
+    cdef double most
+    for j in range(1, n + 1):
+        p = c.pattern[first + j - 1]
+        if codes[j - 1] == STAY or e.topics[j] == e.topics[l]:
+            continue
+        c.tried[p] += 1
+        most = uniform(&c.coins) * e.target[l] * c.masses[p][j]
+        if most >= e.target[j] * c.masses[p][l]:
+            continue
+        if small >> j & 1:      # its bound was not refused: the same test of itself
+            small ^= <uint32_t>1 << j
+            e.target[j] = (<double>e.a[j] * small_cell(<const Cells*>c.d.cells, c.d.words[position], e.topics[j])
+                           * e.c[j] * e.score[j])
+            if most >= e.target[j] * c.masses[p][l]:
+                continue
+        l = j
+        c.accepted[p] += 1
+    return l
+
+
+cdef void move(Call* c, uint16_t* z, int position, int s, int t) noexcept nogil:
+    """Give a token topic t in the place of s, and change what follows from it."""
+    cdef int k, p
+    cdef Work* q = &c.q
+    cdef Document* d = &c.d
+    cdef int32_t* row_n
+    cdef int64_t* totals
+    cdef const float* eta_s
+    cdef const float* eta_t
+    z[position] = <uint16_t>t
+    q.n[s] -= 1
+    q.n[t] += 1
+    if c.collapsed:
+        row_n = <int32_t*>d.topic_word + <size_t>d.words[position] * d.stride
+        totals = <int64_t*>d.topic_totals
+        row_n[s] -= 1
+        row_n[t] += 1
+        totals[s] -= 1
+        totals[t] += 1
+        q.inverse[s] = 1 / (totals[s] + <float>d.beta_sum)
+        q.inverse[t] = 1 / (totals[t] + <float>d.beta_sum)
+    for p in range(c.n_proposals):
+        if c.follows[p]:
+            (<Proposal>c.handles[p]).moved(d, position, s)
+    if d.n_outputs:
+        eta_s = d.eta + <size_t>s * d.output_stride
+        eta_t = d.eta + <size_t>t * d.output_stride
+        for k in range(0, d.output_stride, 16):
+            l_store(q.residual + k, l_add(l_load(q.residual + k), l_mul(
+                l_set(2), l_mul(l_load(q.half + k), l_sub(l_load(eta_s + k), l_load(eta_t + k))))))
+
+
+cdef inline int update_token(Call* c, uint16_t* z, int i, int32_t* codes) noexcept nogil:
+    """Run the steps of one token, seven at a time; returns how often it got another topic."""
+    cdef int first, n, j, l, p, t, s = z[i]
+    cdef int moved = 0
+    cdef bint still
+    cdef uint32_t small
+    cdef Eight* e = &c.e
+    if c.any_immediate:
+        for j in range(c.steps):
+            if c.immediate[c.pattern[j]]:
+                (<Proposal>c.handles[c.pattern[j]]).draw(&c.d, i, i + 1, codes + j, c.steps, &c.stream)
+    for first in range(0, c.steps, 7):
+        n = min(ROUND, c.steps - first)
+        e.topics[0] = s
+        still = True
+        for j in range(n):
+            t = candidate(c, first + j, codes[first + j], s)
+            e.topics[j + 1] = t
+            still = still and t == s
+        if still:
+            continue
+        for l in range(n + 1, 8):
+            e.topics[l] = s
+        small = evaluate(&c.q, &c.d, i, n + 1, c.bounds, e)
+        for p in range(c.n_proposals):
+            (<Proposal>c.handles[p]).masses(&c.d, i, e.topics, e.a, e.b, e.c, c.masses[p])
+        t = e.topics[run_tests(c, i, first, n, codes + first, small)]
+        if t != s:
+            moved += 1
+            move(c, z, i, s, t)
+            s = t
+    return moved
+
+
+cdef void begin_part(Call* c, int begin, int end) noexcept nogil:
+    cdef int p
+    for p in range(c.n_proposals):
+        (<Proposal>c.handles[p]).begin(&c.d, begin, end)
+        c.copies[p] = (<Proposal>c.handles[p]).copies
+        c.follows[p] = (<Proposal>c.handles[p]).follows
+
+
+cdef int update_part(Call* c, uint16_t* z, int begin, int end, Py_ssize_t* waited) except -1 nogil:
+    """Update tokens begin:end of the document in runs, the candidates of each drawn one run ahead of their use."""
+    cdef int run, i, until, turn = 0, moved = 0
+    begin_part(c, begin, end)
+    draw_run(c, begin, min(begin + RUN, end), c.codes[0])
+    for run in range(begin, end, 16):
+        waited[0] += 2048
+        check_signals(waited)
+        until = min(run + RUN, end)
+        if until < end:
+            draw_run(c, until, min(until + RUN, end), c.codes[1 - turn])
+        fetch_run(c, run, until, c.codes[turn])
+        for i in range(run, until):
+            moved += update_token(c, z, i, c.codes[turn] + (i - run) * c.steps)
+        turn = 1 - turn
+    return moved
+
+
+cdef int draw_conditional(Proposal proposal, Call* c, uint16_t* z, int begin, int end) noexcept nogil:
     """Topics from full conditionals, which need no test."""
     cdef int i, before
     cdef int32_t code
     cdef int moved = 0
-    proposal.begin(d, begin, end)
+    proposal.begin(&c.d, begin, end)
     for i in range(begin, end):
-        proposal.draw(d, i, i + 1, &code, 1, s)
+        proposal.draw(&c.d, i, i + 1, &code, 1, &c.stream)
         before = z[i]
         if code != STAY and code != before:
             z[i] = <uint16_t>code
-            proposal.moved(d, i, before)
+            proposal.moved(&c.d, i, before)
             moved += 1
     return moved
 
 
-def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t last,
-                     const int32_t[::1] words, uint16_t[::1] z,
-                     int32_t[:, ::1] topic_word, int64_t[::1] topic_totals,
-                     const float[:, ::1] phi, const float[::1] alpha, double alpha_sum, const float[::1] beta,
-                     double beta_sum, int n_topics, const float[:, ::1] eta,
-                     const double[:, ::1] kappa, const double[:, ::1] omega,
-                     const double[:, ::1] offset, list proposals, bint mixture, int steps,
-                     uint64_t key, int64_t[::1] tried, int64_t[::1] accepted, size_t cells,
-                     int32_t first_word=0, int32_t last_word=2147483647,
-                     Py_ssize_t probe=-1, int probe_topic=0, int probe_proposal=0,
-                     double[::1] probe_target=None, double[::1] probe_mass=None, int64_t[::1] probe_draws=None):
+cdef class Room:
+    """The memory of a call, and the arrays of the chain as it reads and writes them."""
+
+    cdef Call c
+    cdef list proposals
+    cdef const int64_t[::1] offsets
+    cdef const int32_t[::1] words
+    cdef uint16_t[::1] z
+    cdef int32_t[:, ::1] topic_word
+    cdef int64_t[::1] topic_totals
+    cdef const float[::1] alpha, beta
+    cdef const float[:, ::1] phi, eta
+    cdef const double[:, ::1] kappa, omega, offset
+
+    def __cinit__(self, state, list proposals, uint64_t key):
+        cdef Call* c = &self.c
+        cdef int p
+        memset(c, 0, sizeof(Call))
+        if len(proposals) > MAX_PROPOSALS:
+            raise ValueError(f"a composition holds {MAX_PROPOSALS} proposals at most")
+        self.proposals, c.n_proposals = proposals, <int>len(proposals)
+        c.collapsed = state.phi is None
+        c.bounds = state.lazy is not None
+        for p in range(c.n_proposals):
+            c.handles[p] = <void*>(<Proposal?>proposals[p])
+            c.immediate[p] = (<Proposal>proposals[p]).immediate
+            c.any_immediate = c.any_immediate or c.immediate[p]
+            c.bounds = c.bounds and (<Proposal>proposals[p]).kept_alone
+        self._read(state)
+        self._allocate(max(c.d.stride, 16), c.d.output_stride + 16)
+        open_stream(&c.stream, key)
+        open_stream(&c.coins, key ^ <uint64_t>0x5DEECE66D1CE4E5B)
+        for p in range(c.d.n_topics):
+            c.q.inverse[p] = <float>(1.0 / (self.topic_totals[p] + c.d.beta_sum)) if c.collapsed else 1.0
+
+    def _read(self, state):
+        cdef Document* d = &self.c.d
+        self.offsets, self.words, self.z = state.offsets, state.words, state.z
+        counts = (state.topic_word, state.topic_totals) if state.phi is None else state.unread_counts
+        self.topic_word, self.topic_totals = counts
+        self.alpha, self.beta, self.phi, self.eta = state.alpha, state.beta, state.phi, state.eta_by_topic
+        self.kappa, self.omega, self.offset = state.kappa, state.omega, state.offset
+        d.n_topics, d.stride = state.n_topics, <int>self.alpha.shape[0]
+        d.n_outputs, d.output_stride = <int>self.kappa.shape[1], <int>self.eta.shape[1]
+        d.alpha, d.alpha_sum, d.beta, d.beta_sum = &self.alpha[0], state.alpha_sum, &self.beta[0], state.beta_sum
+        d.phi = NULL if self.phi is None else &self.phi[0, 0]
+        d.cells = NULL if state.lazy is None else <const void*><size_t>state.lazy.address
+        d.topic_word, d.topic_totals = &self.topic_word[0, 0], &self.topic_totals[0]
+        d.eta = &self.eta[0, 0] if d.n_outputs else NULL
+
+    def _allocate(self, size_t topics, size_t outputs):
+        cdef Work* q = &self.c.q
+        q.n, q.inverse = <int32_t*>calloc(topics, 4), <float*>calloc(topics, 4)
+        q.f, q.residual = <double*>calloc(outputs, 8), <float*>calloc(outputs, 4)
+        q.half, q.without = <float*>calloc(outputs, 4), <float*>calloc(outputs, 4)
+        if NULL in (q.n, q.inverse, q.f, q.residual, q.half, q.without):
+            raise MemoryError(f"no memory for the composed kernel's {self.c.d.n_topics} topics")
+        self.c.d.inverse = q.inverse
+
+    def __dealloc__(self):
+        free(self.c.q.n)
+        free(self.c.q.inverse)
+        free(self.c.q.f)
+        free(self.c.q.residual)
+        free(self.c.q.half)
+        free(self.c.q.without)
+
+    cdef void begin_document(self, Py_ssize_t index) noexcept nogil:
+        """Counts and residual of a document."""
+        cdef int i
+        cdef Document* d = &self.c.d
+        d.index, d.first, d.length = index, self.offsets[index], <int>(self.offsets[index + 1] - self.offsets[index])
+        d.words, d.topics = &self.words[d.first], &self.z[d.first]
+        memset(self.c.q.n, 0, d.stride * sizeof(int32_t))
+        for i in range(d.length):
+            self.c.q.n[d.topics[i]] += 1
+        if d.n_outputs:
+            d.kappa, d.omega, d.offset = &self.kappa[index, 0], &self.omega[index, 0], &self.offset[index, 0]
+            fill_residual(&self.c.q, d)
+
+
+def sample_documents(state, Py_ssize_t first, Py_ssize_t last, uint64_t key, list proposals, bint mixture, int steps,
+                     int64_t[::1] tried, int64_t[::1] accepted, int32_t first_word=0, int32_t last_word=2147483647):
     """Draw the topics of documents first:last in place.
 
     Parameters
     ----------
-    phi : (V, stride) or None; None means collapsed.
-    eta : (n_topics, C padded to 16); kappa, omega, offset : (last - first, C).
+    state : State
+        The chain's arrays.
     proposals : list of Proposal; `mixture`: the proposal of each step is drawn, once a document (a mixture
         all the same, since the draw knows nothing of the state), otherwise they take turns.
-    cells : address of the `Cells` where the topics are lazy (`phi` is then not looked at), or 0.
-    first_word, last_word : only tokens of words first_word:last_word are updated.
     tried, accepted : (len(proposals),), added to; only candidates that differ from the current topic count.
-    probe : a position in document `first`; with it nothing is drawn: `probe_target` (K,) gets π and
-        `probe_mass` (K,) the masses of proposal number `probe_proposal`, as the sampler computes them, for
-        a token whose topic is `probe_topic`; `probe_draws` (K,) counts the topics of as many draws as its
-        sum (a stay counts as `probe_topic`).
+    first_word, last_word : only tokens of words first_word:last_word are updated.
 
     Returns
     -------
     moved : tokens whose topic changed
     """
-    cdef Work q
-    cdef Document doc
-    cdef Stream stream
-    cdef Stream coins
-    cdef bint collapsed = phi is None, still, gibbs
-    cdef int n_proposals = len(proposals), p, j, k, l, m, i, begin, end, here, until, part, run, s, t, round_start, n_round, code
-    cdef int pattern[MAX_STEPS]
-    cdef int32_t codes[2][RUN * MAX_STEPS]
-    cdef int32_t* drawn = NULL
-    cdef int turn, w
-    cdef int32_t topics[16]
-    cdef float a[16]
-    cdef float b[16]
-    cdef float c[16]
-    cdef float score[16]
-    cdef uint32_t small
-    cdef bint bounds = cells != 0 and probe < 0
-    cdef double most
-    cdef double target[16]   # a tiny phi times a tiny score is no float
-    cdef float masses[MAX_PROPOSALS][16]
-    cdef float u
-    cdef Py_ssize_t d, moved = 0, waited = 0
-    cdef int64_t draws
-    cdef int32_t* row_n = NULL
-    cdef void* handles[MAX_PROPOSALS]
-    cdef const uint16_t* copies[MAX_PROPOSALS]
-    cdef bint follows[MAX_PROPOSALS]
-    cdef bint immediate[MAX_PROPOSALS]
-    cdef bint any_immediate = False
-    cdef const float* eta_s
-    cdef const float* eta_t
-    if steps > MAX_STEPS or n_proposals > MAX_PROPOSALS:
-        raise ValueError(f"a composition holds {MAX_STEPS} steps and {MAX_PROPOSALS} proposals at most")
-    for p in range(n_proposals):
-        handles[p] = <void*>(<Proposal?>proposals[p])
-        immediate[p] = (<Proposal>proposals[p]).immediate
-        any_immediate = any_immediate or immediate[p]
-        bounds = bounds and (<Proposal>proposals[p]).kept_alone
-    gibbs = (<Proposal>proposals[0]).conditional and n_proposals == 1 and kappa.shape[1] == 0 and probe < 0
-    memset(&doc, 0, sizeof(doc))
-    doc.n_topics = n_topics
-    doc.stride = <int>alpha.shape[0]
-    doc.n_outputs = <int>kappa.shape[1]
-    doc.output_stride = <int>eta.shape[1]
-    doc.alpha = &alpha[0]
-    doc.alpha_sum = alpha_sum
-    doc.beta = &beta[0]
-    doc.beta_sum = beta_sum
-    doc.phi = NULL if collapsed else &phi[0, 0]
-    cdef const Cells* lazy = <const Cells*>cells
-    doc.cells = lazy
-    doc.topic_word = &topic_word[0, 0]
-    doc.eta = &eta[0, 0] if doc.n_outputs else NULL
-    cdef int room = max(doc.stride, 16)
-    q.n = <int32_t*>calloc(room, 4)
-    q.inverse = <float*>calloc(room, 4)
-    q.f = <double*>calloc(doc.output_stride + 16, 8)
-    q.residual = <float*>calloc(doc.output_stride + 16, 4)
-    q.half = <float*>calloc(doc.output_stride + 16, 4)
-    q.without = <float*>calloc(doc.output_stride + 16, 4)
-    try:
-        if q.n == NULL or q.inverse == NULL or q.f == NULL or q.residual == NULL or q.half == NULL or q.without == NULL:
-            raise MemoryError(f"no memory for the composed kernel's {n_topics} topics")
-        doc.topic_totals = &topic_totals[0]
-        doc.inverse = q.inverse
-        with nogil:
-            open_stream(&stream, key)
-            open_stream(&coins, key ^ <uint64_t>0x5DEECE66D1CE4E5B)
-            for k in range(n_topics):
-                q.inverse[k] = <float>(1.0 / (topic_totals[k] + beta_sum)) if collapsed else 1.0
-            for d in range(first, last):
-                doc.index = d
-                doc.first = offsets[d]
-                doc.length = <int>(offsets[d + 1] - offsets[d])
-                if doc.length == 0:
-                    continue
-                doc.words = &words[doc.first]
-                here = <int>first_at_least(doc.words, 0, doc.length, first_word)
-                until = <int>first_at_least(doc.words, here, doc.length, last_word)
-                if here == until:
-                    continue
-                doc.topics = &z[doc.first]
-                if doc.n_outputs:
-                    doc.kappa = &kappa[d - first, 0]
-                    doc.omega = &omega[d - first, 0]
-                    doc.offset = &offset[d - first, 0]
-                memset(q.n, 0, room * sizeof(int32_t))
-                for i in range(doc.length):
-                    q.n[doc.topics[i]] += 1
-                if doc.n_outputs:
-                    fill_residual(&q, &doc)
-                for j in range(steps):
-                    pattern[j] = <int>below(&coins, n_proposals) if mixture else j % n_proposals
-                if gibbs:
-                    t = draw_conditional(<Proposal>handles[0], &doc, &z[doc.first], here, until, &stream)
-                    moved += t
-                    tried[0] += t
-                    accepted[0] += t
-                    continue
-                for part in range(2):
-                    begin = here if part == 0 else (here + until) // 2
-                    end = (here + until) // 2 if part == 0 else until
-                    if begin == end or (probe >= 0 and not begin <= probe < end):
-                        continue
-                    for p in range(n_proposals):
-                        (<Proposal>handles[p]).begin(&doc, begin, end)
-                        copies[p] = (<Proposal>handles[p]).copies
-                        follows[p] = (<Proposal>handles[p]).follows
-                    if probe >= 0:
-                        row_n = &topic_word[doc.words[probe], 0]
-                        for k in range(0, n_topics, 7):
-                            topics[0] = probe_topic
-                            for l in range(1, 8):
-                                topics[l] = min(k + l - 1, n_topics - 1)
-                            evaluate(&q, &doc, <int>probe, probe_topic, topics, 8, collapsed, False, row_n,
-                                     &topic_totals[0], a, b, c, score, target)
-                            (<Proposal>handles[probe_proposal]).masses(&doc, <int>probe, topics, a, b, c, masses[0])
-                            for l in range(1, 8):
-                                # lanes are scaled by their largest score: lane 0 is the common reference
-                                probe_target[topics[l]] = target[l] / target[0]
-                                probe_mass[topics[l]] = masses[0][l]
-                        draws = 0
-                        for k in range(n_topics):
-                            draws += probe_draws[k]
-                            probe_draws[k] = 0
-                        while draws > 0:
-                            (<Proposal>handles[probe_proposal]).draw(&doc, <int>probe, <int>probe + 1, codes[0], 1, &stream)
-                            code = codes[0][0]
-                            t = probe_topic if code == STAY else (code if code >= 0 else copies[probe_proposal][~code])
-                            probe_draws[t] += 1
-                            draws -= 1
-                        break
-                    draw_run(handles, copies, immediate, pattern, steps, &doc, begin, min(begin + RUN, end), codes[0],
-                             &stream)
-                    turn = 0
-                    for run in range(begin, end, 16):
-                        waited += 2048
-                        check_signals(&waited)
-                        m = min(run + RUN, end)
-                        turn = 1 - turn
-                        if m < end:     # the next run's candidates, one run ahead of their use
-                            draw_run(handles, copies, immediate, pattern, steps, &doc, m, min(m + RUN, end), codes[turn],
-                                     &stream)
-                        drawn = codes[1 - turn]
-                        for i in range(run, m):
-                            w = doc.words[i]
-                            for j in range(steps):
-                                code = drawn[(i - run) * steps + j]
-                                if code != STAY:
-                                    t = code if code >= 0 else copies[pattern[j]][~code]
-                                    if collapsed:
-                                        l_prefetch(&topic_word[w, t])
-                                    elif doc.cells == NULL:
-                                        l_prefetch(&phi[w, t])
-                                    else:
-                                        prefetch_value(lazy, w, t)
-                            if collapsed:
-                                l_prefetch(&topic_word[w, doc.topics[i]])
-                            elif doc.cells == NULL:
-                                l_prefetch(&phi[w, doc.topics[i]])
-                            else:
-                                prefetch_value(lazy, w, doc.topics[i])
-                        for i in range(run, m):
-                            s = z[doc.first + i]
-                            row_n = &topic_word[doc.words[i], 0]
-                            if any_immediate:
-                                for j in range(steps):
-                                    if immediate[pattern[j]]:
-                                        (<Proposal>handles[pattern[j]]).draw(
-                                            &doc, i, i + 1, drawn + (i - run) * steps + j, steps, &stream)
-                            for round_start in range(0, steps, 7):
-                                n_round = min(ROUND, steps - round_start)
-                                topics[0] = s
-                                still = True
-                                for j in range(n_round):
-                                    code = drawn[(i - run) * steps + round_start + j]
-                                    t = s
-                                    if code >= 0:
-                                        t = code
-                                    elif code != STAY:
-                                        t = copies[pattern[round_start + j]][~code]
-                                    topics[j + 1] = t
-                                    still = still and t == s
-                                if still:
-                                    continue
-                                for l in range(n_round + 1, 8):
-                                    topics[l] = s
-                                small = evaluate(&q, &doc, i, s, topics, n_round + 1, collapsed, bounds, row_n,
-                                                 &topic_totals[0], a, b, c, score, target)
-                                for p in range(n_proposals):
-                                    (<Proposal>handles[p]).masses(&doc, i, topics, a, b, c, masses[p])
-                                l = 0
-                                for j in range(1, n_round + 1):
-                                    p = pattern[round_start + j - 1]
-                                    if (drawn[(i - run) * steps + round_start + j - 1] == STAY
-                                            or topics[j] == topics[l]):
-                                        continue
-                                    tried[p] += 1
-                                    u = uniform(&coins)
-                                    most = u * target[l] * masses[p][j]
-                                    if most >= target[j] * masses[p][l]:
-                                        continue
-                                    if small >> j & 1:      # its bound was not refused: the same test of itself
-                                        small ^= <uint32_t>1 << j
-                                        target[j] = (<double>a[j] * small_cell(lazy, doc.words[i], topics[j])
-                                                     * c[j] * score[j])
-                                        if most >= target[j] * masses[p][l]:
-                                            continue
-                                    l = j
-                                    accepted[p] += 1
-                                t = topics[l]
-                                if t == s:
-                                    continue
-                                moved += 1
-                                z[doc.first + i] = <uint16_t>t
-                                q.n[s] -= 1
-                                q.n[t] += 1
-                                if collapsed:
-                                    row_n[s] -= 1
-                                    row_n[t] += 1
-                                    topic_totals[s] -= 1
-                                    topic_totals[t] += 1
-                                    q.inverse[s] = 1 / (topic_totals[s] + <float>beta_sum)
-                                    q.inverse[t] = 1 / (topic_totals[t] + <float>beta_sum)
-                                for p in range(n_proposals):
-                                    if follows[p]:
-                                        (<Proposal>handles[p]).moved(&doc, i, s)
-                                if doc.n_outputs:
-                                    eta_s = doc.eta + <size_t>s * doc.output_stride
-                                    eta_t = doc.eta + <size_t>t * doc.output_stride
-                                    for k in range(0, doc.output_stride, 16):
-                                        l_store(q.residual + k, l_add(l_load(q.residual + k), l_mul(
-                                            l_set(2), l_mul(l_load(q.half + k),
-                                                            l_sub(l_load(eta_s + k), l_load(eta_t + k))))))
-                                s = t
-    finally:
-        free(q.n)
-        free(q.inverse)
-        free(q.f)
-        free(q.residual)
-        free(q.half)
-        free(q.without)
+    cdef Room room = Room(state, proposals, key)
+    cdef Call* c = &room.c
+    cdef Proposal only = proposals[0]
+    cdef bint gibbs = only.conditional and c.n_proposals == 1 and c.d.n_outputs == 0
+    cdef int j, here, until, middle, n
+    cdef uint16_t* z
+    cdef Py_ssize_t d, begin, end, moved = 0, waited = 0
+    if steps > MAX_STEPS:
+        raise ValueError(f"a composition holds {MAX_STEPS} steps at most")
+    c.steps, c.mixture, c.tried, c.accepted = steps, mixture, &tried[0], &accepted[0]
+    with nogil:
+        for d in range(first, last):
+            begin, end = room.offsets[d], room.offsets[d + 1]
+            here = <int>(first_at_least(&room.words[0], begin, end, first_word) - begin)
+            until = <int>(first_at_least(&room.words[0], begin + here, end, last_word) - begin)
+            if here == until:
+                continue
+            room.begin_document(d)
+            z = &room.z[begin]
+            for j in range(steps):
+                c.pattern[j] = <int>below(&c.coins, c.n_proposals) if mixture else j % c.n_proposals
+            if gibbs:
+                n = draw_conditional(only, c, z, here, until)
+                c.tried[0] += n
+                c.accepted[0] += n
+                moved += n
+                continue
+            middle = (here + until) // 2
+            if here < middle:
+                moved += update_part(c, z, here, middle, &waited)
+            moved += update_part(c, z, middle, until, &waited)
     return moved
+
+
+def probe(state, Py_ssize_t document, int position, int topic, list proposals, int number, uint64_t key,
+          double[::1] target, double[::1] mass, int64_t[::1] drawn):
+    """What the sampler computes for a token; nothing of the chain changes.
+
+    Parameters
+    ----------
+    document, position, topic : the token, and the topic that it has
+    number : of the proposal
+    target, mass : (K,), which get π and the proposal's masses
+    drawn : (K,), which counts the topics of as many draws as its sum; a stay counts as `topic`.
+    """
+    cdef Room room = Room(state, proposals, key)
+    cdef Call* c = &room.c
+    cdef Eight* e = &c.e
+    cdef int k, l, begin, end
+    cdef int64_t draws = 0
+    room.begin_document(document)
+    begin, end = 0, c.d.length // 2
+    if position >= end:
+        begin, end = end, c.d.length
+    begin_part(c, begin, end)
+    c.pattern[0] = number
+    for k in range(0, c.d.n_topics, 7):
+        e.topics[0] = topic
+        for l in range(1, 8):
+            e.topics[l] = min(k + l - 1, c.d.n_topics - 1)
+        evaluate(&c.q, &c.d, position, 8, False, e)
+        (<Proposal>c.handles[number]).masses(&c.d, position, e.topics, e.a, e.b, e.c, c.masses[0])
+        for l in range(1, 8):
+            # lanes are scaled by their largest score: lane 0 is the common reference
+            target[e.topics[l]] = e.target[l] / e.target[0]
+            mass[e.topics[l]] = c.masses[0][l]
+    for k in range(c.d.n_topics):
+        draws += drawn[k]
+        drawn[k] = 0
+    for k in range(draws):
+        (<Proposal>c.handles[number]).draw(&c.d, position, position + 1, c.codes[0], 1, &c.stream)
+        drawn[candidate(c, 0, c.codes[0][0], topic)] += 1

@@ -14,7 +14,12 @@
 #endif
 #define L_INLINE static inline __attribute__((always_inline))
 #define L_RESTRICT __restrict__
-#define l_prefetch(p) __builtin_prefetch((const void *)(p), 0, 3)
+/* GCC takes a function that only fetches for one without effect, and drops calls of it: the empty statement is an effect. */
+static inline void l_prefetch(const void *p)
+{
+    __builtin_prefetch(p, 0, 3);
+    __asm__ volatile("");
+}
 #define l_likely(x) __builtin_expect(!!(x), 1)
 
 /* V_EACH(S) does S(part, first lane) for every part. */
