@@ -42,26 +42,18 @@ class _DenseSampler(Sampler):
 
     divides = True
 
-    def _call(self, first, last, key, **options):
-        s = self.state
-        word, totals = (s.topic_word, s.topic_totals) if s.phi is None else s.unread_counts
-        try:
-            return _loop.sample_documents(
-                s.offsets, first, last, s.words, s.z, word, totals, s.phi, s.alpha, s.beta,
-                s.beta_sum, s.eta_by_output, s.kappa[first:last], s.omega[first:last], s.offset[first:last],
-                key, **options,
-            )  # fmt: skip
-        except MemoryError:
-            if not s.n_outputs:
-                raise
-            wanted = PAIR * s.stride**2 / 1e9
-            raise MemoryError(
-                f"the dense kernel has no memory for the pairs of {s.n_topics:,} topics: with responses it "
-                f"wants {wanted:,.1f} GB in each process; kernels that do without: {frugal_kernels()}"
-            ) from None
-
     def sample(self, first: int, last: int, key: int, words=None) -> BlockReport:
-        moved, sums, doubles = self._call(first, last, key, **only(words))
+        try:
+            moved, sums, doubles = _loop.sample_documents(self.state, first, last, key, **only(words))
+        except MemoryError:
+            if not self.state.n_outputs:
+                raise
+            wanted = PAIR * self.state.stride**2 / 1e9
+            raise MemoryError(
+                f"the dense kernel has no memory for the pairs of {self.state.n_topics:,} topics: with "
+                f"responses it wants {wanted:,.1f} GB in each process; kernels that do without: "
+                f"{frugal_kernels()}"
+            ) from None
         return BlockReport(moved, forms={"sum": sums, "double": doubles})
 
     def transition(self, document: int, position: int) -> np.ndarray:
@@ -69,5 +61,5 @@ class _DenseSampler(Sampler):
         matrix = np.empty((n_topics, n_topics))
         for k in range(n_topics):
             with held_at(self.state, int(self.state.offsets[document]) + position, k):
-                self._call(document, document + 1, 0, probe=position, out=matrix[k])
+                _loop.conditional(self.state, document, position, matrix[k])
         return matrix

@@ -15,11 +15,7 @@
 #define L_INLINE static inline __attribute__((always_inline))
 #define L_RESTRICT __restrict__
 /* GCC takes a function that only fetches for one without effect, and drops calls of it: the empty statement is an effect. */
-static inline void l_prefetch(const void *p)
-{
-    __builtin_prefetch(p, 0, 3);
-    __asm__ volatile("");
-}
+static inline void l_prefetch(const void *p) { __builtin_prefetch(p, 0, 3); __asm__ volatile(""); }
 #define l_likely(x) __builtin_expect(!!(x), 1)
 
 /* V_EACH(S) does S(part, first lane) for every part. */
@@ -103,6 +99,16 @@ L_INLINE vf v_exp(vf x) {
 
 #define S(p, at) v.p = v_load(x + at);
 L_INLINE lf l_load(const float *x) { lf v; V_EACH(S) return v; }
+#undef S
+/* A value as it is: compilers, which may regroup sums and products, do not look behind it. */
+#if defined(__SSE2__)
+#define S(p, at) __asm__("" : "+x"(v.p));
+#elif defined(__aarch64__)
+#define S(p, at) __asm__("" : "+w"(v.p));
+#else
+#define S(p, at)
+#endif
+L_INLINE lf l_as_is(lf v) { V_EACH(S) return v; }
 #undef S
 #define S(p, at) v_store(x + at, v.p);
 L_INLINE void l_store(float *x, lf v) { V_EACH(S) }
@@ -225,6 +231,7 @@ L_INLINE lf l_mul(lf a, lf b) { L_EACH a.x[i] *= b.x[i]; return a; }
 L_INLINE lf l_div(lf a, lf b) { L_EACH a.x[i] /= b.x[i]; return a; }
 L_INLINE lf l_max(lf a, lf b) { L_EACH a.x[i] = a.x[i] > b.x[i] ? a.x[i] : b.x[i]; return a; }
 L_INLINE lf l_min(lf a, lf b) { L_EACH a.x[i] = a.x[i] < b.x[i] ? a.x[i] : b.x[i]; return a; }
+L_INLINE lf l_as_is(lf v) { return v; }
 L_INLINE float l_sum(lf v) { float s = 0; L_EACH s += v.x[i]; return s; }
 L_INLINE float l_top(lf v) { float s = v.x[0]; L_EACH s = v.x[i] > s ? v.x[i] : s; return s; }
 L_INLINE lf l_scan(lf v) { for (int i = 1; i < 16; i++) v.x[i] += v.x[i - 1]; return v; }

@@ -7,6 +7,7 @@ cdef extern from "plugsamp/kernels/lanes.h" nogil:
     void l_store(float* p, lf v)
     lf l_set(float x)
     lf l_from_int(const int32_t* p)
+    lf l_as_is(lf v)
     lf l_add(lf a, lf b)
     lf l_sub(lf a, lf b)
     lf l_mul(lf a, lf b)
