@@ -128,16 +128,13 @@ class _FastSampler(Sampler):
         norms = self.frequency[words], self.squares[words], self.cubes[words]
         _loop.word_norms(self.state.topic_word[words], *norms)
 
-    def _call(self, first, last, key, **options):
-        s = self.state
-        return _loop.sample_documents(
-            s.offsets, first, last, s.words, s.z, s.topic_word, s.topic_totals, self.frequency, self.squares,
-            self.cubes, s.alpha, s.beta, s.beta_sum, s.n_topics, BOUNDS[self.kernel.bound], self.kernel.batch,
-            key, **options,
-        )  # fmt: skip
+    @property
+    def _given(self) -> tuple:
+        norms = self.frequency, self.squares, self.cubes
+        return self.state, norms, BOUNDS[self.kernel.bound], self.kernel.batch
 
     def sample(self, first: int, last: int, key: int, words=None) -> BlockReport:
-        moved, visited = self._call(first, last, key, **only(words))
+        moved, visited = _loop.sample_documents(*self._given, first, last, key, **only(words))
         return BlockReport(moved, forms={"visited": visited})
 
     def visit(self, document: int, position: int) -> Visit:
@@ -147,15 +144,11 @@ class _FastSampler(Sampler):
     def probe(self, document: int, position: int, draws: int = 0, key: int = 0):
         """The `Visit` of a token, and how often each topic came in so many draws (K,)."""
         k, batch = self.state.n_topics, self.kernel.batch
-        sums, bounds, masses = np.empty(k), np.empty(k), np.empty(k)
-        order, drawn = np.empty(k, np.int32), np.zeros(k, np.int64)
+        seen, order, drawn = np.empty((3, k)), np.empty(k, np.int32), np.zeros(k, np.int64)
         self.refresh_words(0, self.state.n_words)
-        looks, _ = self._call(
-            document, document + 1, key, probe=position, sums=sums, bounds=bounds, weights=masses,
-            order=order, drawn=drawn, draws=draws,
-        )  # fmt: skip
+        looks = _loop.probe(*self._given, document, position, key, seen, order, drawn, draws)
         visited = np.minimum(batch * np.arange(1, looks + 1), k)
-        return Visit(order, masses, visited, sums[:looks], bounds[:looks]), drawn
+        return Visit(order, seen[2], visited, seen[0, :looks], seen[1, :looks]), drawn
 
     def transition(self, document: int, position: int) -> np.ndarray:
         rows = []

@@ -189,9 +189,9 @@ cdef int draw(Work* q, const int32_t* n, double beta, double a, double b, double
     return q.order[pick(q, 0, begin, (u * previous - before) * bound / (previous - bound))]
 
 
-cdef int trace_bounds(Work* q, const int32_t* n, double beta, double a, double b, double[::1] sums,
-                      double[::1] bounds, double[::1] weights, int32_t[::1] order) noexcept nogil:
-    """S_l and Z_l at each look of `draw`, all of them; the masses and the order."""
+cdef int trace_bounds(Work* q, const int32_t* n, double beta, double a, double b, double[:, ::1] seen,
+                      int32_t[::1] order) noexcept nogil:
+    """S_l and Z_l at each look of `draw`, all of them; the masses, and the order."""
     cdef double c = norm_c(q), here = 0, bound
     cdef int begin = 0, end, looks = 0, i
     while begin < q.n_topics:
@@ -201,20 +201,13 @@ cdef int trace_bounds(Work* q, const int32_t* n, double beta, double a, double b
         if end < q.n_topics:
             bound += tail_norm(q, a, b) * c
         if looks:
-            bound = min(bound, bounds[looks - 1])
-        sums[looks], bounds[looks] = here, bound
+            bound = min(bound, seen[1, looks - 1])
+        seen[0, looks], seen[1, looks] = here, bound
         looks += 1
         begin = end
     for i in range(q.n_topics):
-        weights[i], order[i] = q.w[i], q.order[i]
+        seen[2, i], order[i] = q.w[i], q.order[i]
     return looks
-
-
-cdef void* room(size_t n, size_t size, size_t* failed) noexcept nogil:
-    cdef void* p = calloc(n, size)
-    if p == NULL:
-        failed[0] = 1
-    return p
 
 
 def word_norms(const int32_t[:, ::1] topic_word, int64_t[::1] first, double[::1] second, double[::1] third):
@@ -234,111 +227,160 @@ def word_norms(const int32_t[:, ::1] topic_word, int64_t[::1] first, double[::1]
             first[w], second[w], third[w] = sum1, sum2, sum3
 
 
-def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t last, const int32_t[::1] words,
-                     uint16_t[::1] z, int32_t[:, ::1] topic_word, int64_t[::1] topic_totals,
-                     const int64_t[::1] frequency, double[::1] squares, double[::1] cubes,
-                     const float[::1] alpha, const float[::1] beta, double beta_sum, int n_topics, int power,
-                     int batch, uint64_t key, int32_t first_word=0, int32_t last_word=2147483647,
-                     Py_ssize_t probe=-1, double[::1] sums=None,
-                     double[::1] bounds=None, double[::1] weights=None, int32_t[::1] order=None,
-                     int64_t[::1] drawn=None, Py_ssize_t draws=0):
-    """Draw the topics of documents first:last in place.
+cdef class Room:
+    """The memory of a call, and the arrays of the chain as it reads and writes them."""
+
+    cdef Work q
+    cdef const int64_t[::1] offsets, frequency
+    cdef const int32_t[::1] words
+    cdef uint16_t[::1] z
+    cdef int32_t[:, ::1] topic_word
+    cdef int64_t[::1] topic_totals
+    cdef double[::1] squares, cubes
+    cdef const float[::1] beta
+    cdef double a, b            # the norms of a token
+
+    def __cinit__(self, state, norms, int power, int batch):
+        cdef Work* q = &self.q
+        cdef const float[::1] alpha = state.alpha
+        cdef size_t n = state.n_topics
+        cdef int k
+        memset(q, 0, sizeof(Work))
+        self.offsets, self.words, self.z, self.beta = state.offsets, state.words, state.z, state.beta
+        self.topic_word, self.topic_totals = state.topic_word, state.topic_totals
+        self.frequency, self.squares, self.cubes = norms
+        q.n_topics, q.power, q.batch = state.n_topics, power, batch
+        q.beta_sum, q.totals = state.beta_sum, &self.topic_totals[0]
+        q.n, q.order, q.position = <int32_t*>calloc(n, 4), <int32_t*>calloc(n, 4), <int32_t*>calloc(n, 4)
+        q.a, q.c, q.w, q.alpha = <double*>calloc(n, 8), <double*>calloc(n, 8), <double*>calloc(n, 8), <double*>calloc(n, 8)
+        if NULL in (q.n, q.order, q.position, q.a, q.c, q.w, q.alpha):
+            raise MemoryError(f"no memory for the fast kernel's {q.n_topics} topics")
+        for k in range(q.n_topics):
+            q.alpha[k] = q.a[k] = alpha[k]
+            q.alpha_norm += q.alpha[k] ** 2 if power == 2 else q.alpha[k] ** 3
+            q.order[k] = q.position[k] = k
+            q.c[k] = 1.0 / (q.totals[k] + q.beta_sum)
+            q.c_cubes += q.c[k] * q.c[k] * q.c[k]
+        find_low(q)
+
+    def __dealloc__(self):
+        for pointer in (<size_t>self.q.n, <size_t>self.q.order, <size_t>self.q.position, <size_t>self.q.a,
+                        <size_t>self.q.c, <size_t>self.q.w, <size_t>self.q.alpha):
+            free(<void*><size_t>pointer)
+
+    cdef void begin_document(self, Py_ssize_t d) noexcept nogil:
+        cdef Py_ssize_t i
+        memset(self.q.sums, 0, sizeof(self.q.sums))
+        for i in range(self.offsets[d], self.offsets[d + 1]):
+            more(&self.q, self.z[i])
+
+    cdef void end_document(self) noexcept nogil:
+        cdef int j
+        for j in range(self.q.used):
+            self.q.n[self.q.order[j]] = 0
+            self.q.a[j] = self.q.alpha[self.q.order[j]]
+        self.q.used = 0
+
+    cdef void fetch(self, int32_t w) noexcept nogil:
+        cdef Py_ssize_t g
+        for g in range(0, min(self.topic_word.shape[1], 256), 16):
+            l_prefetch(&self.topic_word[w, g])
+
+    cdef void take_out(self, int32_t w, int o) noexcept nogil:
+        """A token of word w less in topic o; the norms without it."""
+        cdef int n = self.topic_word[w, o]
+        less(&self.q, o)
+        total(&self.q, o, -1)
+        self.topic_word[w, o] = n - 1
+        self.squares[w] -= 2.0 * n - 1
+        self.cubes[w] -= 3.0 * n * (n - 1.0) + 1
+        self.a = SLACK * norm_a(&self.q)
+        self.b = SLACK * norm_b(&self.q, self.beta[w], self.frequency[w] - 1, self.squares[w], self.cubes[w])
+
+    cdef void put_in(self, int32_t w, int t) noexcept nogil:
+        cdef int n = self.topic_word[w, t]
+        more(&self.q, t)
+        total(&self.q, t, 1)
+        self.topic_word[w, t] = n + 1
+        self.squares[w] += 2.0 * n + 1
+        self.cubes[w] += 3.0 * n * (n + 1.0) + 1
+
+    cdef int draw(self, int32_t w, Stream* stream, int* seen) noexcept nogil:
+        return draw(&self.q, &self.topic_word[w, 0], self.beta[w], self.a, self.b, uniform53(stream), seen)
+
+
+def sample_documents(state, norms, int power, int batch, Py_ssize_t first, Py_ssize_t last, uint64_t key,
+                     int32_t first_word=0, int32_t last_word=2147483647):
+    """Draw the topics of documents first:last in place, those of words first_word:last_word.
 
     Parameters
     ----------
-    topic_word, topic_totals, squares, cubes : kept current
-        The last two are sums over topics of n_kw^2 and n_kw^3, see `word_norms`.
-    first_word, last_word : only tokens of words first_word:last_word are drawn.
-    probe : a position in document `first`; with it nothing changes: `sums` and `bounds` get S_l and Z_l at each
-        look, `weights` and `order` (K,) the masses and topics as they are visited, `drawn` (K,) how often
-        each topic came in so many `draws`.
+    state : State
+        The chain's arrays.
+    norms : tokens (V,), and the sums over topics of n_kw^2 and n_kw^3 (V,), which are kept current (`word_norms`)
+    power, batch : of the bound, and topics visited between two looks at it
 
     Returns
     -------
-    moved : tokens whose topic changed, or with `probe` the number of looks
+    moved : tokens whose topic changed
     visited : topics visited
     """
-    cdef Work q
-    cdef size_t failed = 0
+    cdef Room room = Room(state, norms, power, batch)
     cdef Stream stream
-    cdef int o, t, k, n, j, looks = 0, seen = 0
-    cdef int32_t* row
-    cdef Py_ssize_t d, i, w, here, until, g, moved = 0, visited = 0, waited = 0, stride = topic_word.shape[1]
-    cdef double a, b, share
-    memset(&q, 0, sizeof(q))
-    q.n_topics, q.power, q.batch = n_topics, power, batch
-    q.beta_sum, q.totals = beta_sum, &topic_totals[0]
-    q.n = <int32_t*>room(n_topics, 4, &failed)
-    q.order = <int32_t*>room(n_topics, 4, &failed)
-    q.position = <int32_t*>room(n_topics, 4, &failed)
-    q.a = <double*>room(n_topics, 8, &failed)
-    q.c = <double*>room(n_topics, 8, &failed)
-    q.w = <double*>room(n_topics, 8, &failed)
-    q.alpha = <double*>room(n_topics, 8, &failed)
-    try:
-        if failed:
-            raise MemoryError(f"no memory for the fast kernel's {n_topics} topics")
-        with nogil:
-            open_stream(&stream, key)
-            for k in range(n_topics):
-                q.alpha[k] = q.a[k] = alpha[k]
-                q.alpha_norm += q.alpha[k] ** 2 if power == 2 else q.alpha[k] ** 3
-                q.order[k] = q.position[k] = k
-                q.c[k] = 1.0 / (q.totals[k] + beta_sum)
-                q.c_cubes += q.c[k] * q.c[k] * q.c[k]
-            find_low(&q)
-            for d in range(first, last):
-                here = first_at_least(&words[0], offsets[d], offsets[d + 1], first_word)
-                until = first_at_least(&words[0], here, offsets[d + 1], last_word)
-                if here == until:
-                    continue
-                memset(q.sums, 0, sizeof(q.sums))
-                for i in range(offsets[d], offsets[d + 1]):
-                    more(&q, z[i])
-                for i in range(here, until):
-                    waited += 64
-                    check_signals(&waited)
-                    if probe >= 0 and i - offsets[d] != probe:
-                        continue
-                    if i + 3 < until:
-                        for g in range(0, min(stride, 256), 16):
-                            l_prefetch(&topic_word[words[i + 3], g])
-                    w = words[i]
-                    row = &topic_word[w, 0]
-                    o = z[i]
-                    less(&q, o)
-                    total(&q, o, -1)
-                    n = row[o]
-                    row[o] = n - 1
-                    squares[w] -= 2.0 * n - 1
-                    cubes[w] -= 3.0 * n * (n - 1.0) + 1
-                    share = beta[w]
-                    a = SLACK * norm_a(&q)
-                    b = SLACK * norm_b(&q, share, frequency[w] - 1, squares[w], cubes[w])
-                    t = o
-                    if probe < 0:
-                        seen = 0
-                        t = draw(&q, row, share, a, b, uniform53(&stream), &seen)
-                        visited += seen
-                    else:
-                        looks = trace_bounds(&q, row, share, a, b, sums, bounds, weights, order)
-                        for g in range(draws):
-                            drawn[draw(&q, row, share, a, b, uniform53(&stream), &seen)] += 1
-                    more(&q, t)
-                    total(&q, t, 1)
-                    n = row[t]
-                    row[t] = n + 1
-                    squares[w] += 2.0 * n + 1
-                    cubes[w] += 3.0 * n * (n + 1.0) + 1
-                    if t != o:
-                        moved += 1
-                        z[i] = <uint16_t>t
-                for j in range(q.used):
-                    q.n[q.order[j]] = 0
-                    q.a[j] = q.alpha[q.order[j]]
-                q.used = 0
-    finally:
-        for pointer in (<size_t>q.n, <size_t>q.order, <size_t>q.position, <size_t>q.a, <size_t>q.c, <size_t>q.w,
-                        <size_t>q.alpha):
-            free(<void*><size_t>pointer)
-    return looks if probe >= 0 else moved, visited
+    cdef int o, t, seen
+    cdef int32_t w
+    cdef Py_ssize_t d, i, here, until, moved = 0, visited = 0, waited = 0
+    with nogil:
+        open_stream(&stream, key)
+        for d in range(first, last):
+            here = first_at_least(&room.words[0], room.offsets[d], room.offsets[d + 1], first_word)
+            until = first_at_least(&room.words[0], here, room.offsets[d + 1], last_word)
+            if here == until:
+                continue
+            room.begin_document(d)
+            for i in range(here, until):
+                waited += 64
+                check_signals(&waited)
+                if i + 3 < until:
+                    room.fetch(room.words[i + 3])
+                w, o, seen = room.words[i], room.z[i], 0
+                room.take_out(w, o)
+                t = room.draw(w, &stream, &seen)
+                visited += seen
+                room.put_in(w, t)
+                if t != o:
+                    moved += 1
+                    room.z[i] = <uint16_t>t
+            room.end_document()
+    return moved, visited
+
+
+def probe(state, norms, int power, int batch, Py_ssize_t document, Py_ssize_t position, uint64_t key,
+          double[:, ::1] looks, int32_t[::1] order, int64_t[::1] drawn, Py_ssize_t draws):
+    """What the next draw of a token may look at; nothing of the chain changes.
+
+    Parameters
+    ----------
+    document, position : the token
+    looks : (3, K)
+        Gets S_l and Z_l at each look, and the masses of the topics as they are visited.
+    order : (K,), which gets the topics as they are visited
+    drawn : (K,), which counts the topics of so many `draws`
+
+    Returns
+    -------
+    n : how many looks there are
+    """
+    cdef Room room = Room(state, norms, power, batch)
+    cdef Stream stream
+    cdef Py_ssize_t i = room.offsets[document] + position
+    cdef int o = room.z[i], seen = 0, n
+    cdef int32_t w = room.words[i]
+    open_stream(&stream, key)
+    room.begin_document(document)
+    room.take_out(w, o)
+    n = trace_bounds(&room.q, &room.topic_word[w, 0], room.beta[w], room.a, room.b, looks, order)
+    for i in range(draws):
+        drawn[room.draw(w, &stream, &seen)] += 1
+    room.put_in(w, o)
+    return n

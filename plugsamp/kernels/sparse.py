@@ -60,13 +60,6 @@ class _SparseSampler(Sampler):
         s = self.state
         words.count_block(s.z, s.pseudo_topics, *s.word_order, s.beta, 0, s.n_words)
 
-    def _call(self, words, first, last, key, **options):
-        s = self.state
-        return _loop.sample_documents(
-            s.offsets, first, last, s.words, s.z, s.topic_totals, words.lists.view(np.uint8), words.cells,
-            words.bits, s.n_topics, s.alpha, s.beta_sum, key, **options,
-        )  # fmt: skip
-
     def start(self, first: int, last: int, key: int) -> bool:
         if self.kernel.start == "random":
             return False
@@ -79,7 +72,7 @@ class _SparseSampler(Sampler):
         if begin > 1.5 * self._arranged:  # shapes change with the logarithm of what there is
             self.words.arrange(self.state.beta)
             self._arranged = begin
-        self._call(self.words, first, last, key, start=True)
+        _loop.sample_documents(self.state, self.words, first, last, key, start=True)
         if last == self.state.n_documents:
             self.counted[0] = self.state.version + 1
         return True
@@ -95,7 +88,9 @@ class _SparseSampler(Sampler):
 
     def sample(self, first: int, last: int, key: int, words=None) -> BlockReport:
         self.state.leave_topic_word()
-        return BlockReport(self._call(self.words, first, last, key, **only(words)))
+        return BlockReport(
+            _loop.sample_documents(self.state, self.words, first, last, key, **only(words))
+        )
 
     def probe(self, document: int, position: int, draws: int = 0, key: int = 0):
         """The conditional (K,) of a token, and how often each topic came in so many draws (K,)."""
@@ -103,7 +98,7 @@ class _SparseSampler(Sampler):
         words = self._room()
         self._count(words)
         out, drawn = np.empty(state.n_topics), np.zeros(state.n_topics, np.int64)
-        self._call(words, document, document + 1, key, probe=position, out=out, drawn=drawn, draws=draws)
+        _loop.probe(state, words, document, position, key, out, drawn, draws)
         return out, drawn
 
     def transition(self, document: int, position: int) -> np.ndarray:

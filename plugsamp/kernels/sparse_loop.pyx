@@ -33,6 +33,8 @@ cdef struct Work:
     const float* alpha
     double beta_sum
     int64_t* totals
+    p_word* lists           # the words' topics (plugsamp.kernels.word_topics)
+    uint8_t* base           # where their cells stand
 
 
 cdef inline void renew(Work* q, int k) noexcept nogil:
@@ -148,114 +150,141 @@ cdef void conditional(Work* q, const p_word* word, const void* cells, int own, d
     out[own] = own_mass(q, own, n, word.beta) / total
 
 
-cdef void* room(size_t n, size_t size, size_t* failed) noexcept nogil:
-    cdef void* p = calloc(n, size)
-    if p == NULL:
-        failed[0] = 1
-    return p
+cdef inline void* cells_of(Work* q, const p_word* word) noexcept nogil:
+    return q.base + 32 * <size_t>word.at
 
 
-def sample_documents(const int64_t[::1] offsets, Py_ssize_t first, Py_ssize_t last,
-                     const int32_t[::1] words, uint16_t[::1] z, int64_t[::1] topic_totals,
-                     uint8_t[::1] word_lists, uint8_t[::1] cell_room, int bits, int n_topics,
-                     const float[::1] alpha, double beta_sum, uint64_t key, bint start=False,
-                     int32_t first_word=0, int32_t last_word=2147483647,
-                     Py_ssize_t probe=-1, double[::1] out=None, int64_t[::1] drawn=None, Py_ssize_t draws=0):
+cdef inline void fetch(Work* q, int32_t next_word, int32_t later_word) noexcept nogil:
+    """Fetch the cells of a word that comes soon, and the entry of one that comes later."""
+    cdef const p_word* word = q.lists + next_word
+    cdef const uint8_t* coming = <const uint8_t*>cells_of(q, word)
+    l_prefetch(q.lists + later_word)
+    l_prefetch(coming)
+    if word.row or word.size > 16:
+        l_prefetch(coming + 64)
+        l_prefetch(coming + 128)
+        l_prefetch(coming + 192)
+
+
+cdef inline void change(Work* q, p_word* word, int own, int t, int cell, int place, int32_t stamp) noexcept nogil:
+    """A token of `word` goes from topic `own` (-1: from none) to t."""
+    cdef void* cells = cells_of(q, word)
+    if own < 0:
+        p_put(word, cells, q.bits, t, cell)
+    else:
+        if cell >= 0:      # the cell is known as long as no other takes its place
+            p_put(word, cells, q.bits, t, cell)
+            p_take(word, cells, q.bits, q.n_topics, place)
+        else:              # room for one list entry a token, no more
+            p_take(word, cells, q.bits, q.n_topics, place)
+            p_put(word, cells, q.bits, t, -1)
+        shift(q, own, -1, stamp)
+    shift(q, t, 1, stamp)
+
+
+cdef class Room:
+    """The memory of a call, and the arrays of the chain as it reads and writes them."""
+
+    cdef Work q
+    cdef const int64_t[::1] offsets
+    cdef const int32_t[::1] words
+    cdef uint16_t[::1] z
+    cdef int64_t[::1] topic_totals
+    cdef const float[::1] alpha
+    cdef uint8_t[::1] lists, cells
+
+    def __cinit__(self, state, held):
+        cdef Work* q = &self.q
+        cdef int k
+        memset(q, 0, sizeof(Work))
+        self.offsets, self.words, self.z, self.alpha = state.offsets, state.words, state.z, state.alpha
+        self.topic_totals = state.topic_totals
+        self.lists, self.cells = held.lists.view("u1"), held.cells
+        q.lists, q.base, q.bits = <p_word*>&self.lists[0], &self.cells[0], held.bits
+        q.n_topics, q.stride = state.n_topics, <int>self.alpha.shape[0]
+        q.alpha, q.beta_sum, q.totals = &self.alpha[0], state.beta_sum, &self.topic_totals[0]
+        q.n, q.stamp = <int32_t*>calloc(q.stride, 4), <int32_t*>calloc(q.stride, 4)
+        q.met, q.inverse = <int32_t*>calloc(q.stride + 1, 4), <float*>calloc(q.stride, 4)
+        q.coefficient, q.w = <float*>calloc(q.stride + 16, 4), <float*>calloc(q.stride + 16, 4)
+        if NULL in (q.n, q.stamp, q.met, q.inverse, q.coefficient, q.w):
+            raise MemoryError(f"no memory for the sparse kernel's {q.n_topics} topics")
+        for k in range(q.n_topics):
+            q.inverse[k] = <float>(1.0 / (q.totals[k] + q.beta_sum))
+            renew(q, k)
+
+    def __dealloc__(self):
+        for pointer in (<size_t>self.q.n, <size_t>self.q.stamp, <size_t>self.q.met, <size_t>self.q.inverse,
+                        <size_t>self.q.coefficient, <size_t>self.q.w):
+            free(<void*><size_t>pointer)
+
+
+def sample_documents(state, held, Py_ssize_t first, Py_ssize_t last, uint64_t key, bint start=False,
+                     int32_t first_word=0, int32_t last_word=2147483647):
     """Draw the topics of documents first:last in place.
 
     Parameters
     ----------
-    topic_totals : (stride,), kept current
-    word_lists, cell_room : the words' topics (plugsamp.kernels.word_topics), kept current
-    first_word, last_word : only tokens of words first_word:last_word are drawn.
+    state : State
+        The chain's arrays.
+    held : WordTopics
+        The words' topics, kept current.
     start : the tokens have no topics yet, and get them one after another given those before.
-    probe : a position in document `first`; with it nothing changes: `out` (K,) gets the token's conditional as
-        the sampler computes it, `drawn` (K,) how often each topic came in so many `draws`.
+    first_word, last_word : only tokens of words first_word:last_word are drawn.
 
     Returns
     -------
     moved : tokens whose topic changed
     """
-    cdef Work q
-    cdef size_t failed = 0
+    cdef Room room = Room(state, held)
+    cdef Work* q = &room.q
     cdef Stream stream
-    cdef p_word* lists = <p_word*>&word_lists[0]
-    cdef uint8_t* base = &cell_room[0]
     cdef p_word* word
-    cdef void* cells
-    cdef const uint8_t* coming
-    cdef int own, t, k, cell = -1, place = -1, ahead
+    cdef int own, t, cell = -1, place = -1
     cdef int32_t stamp
-    cdef Py_ssize_t d, i, j, begin, end, here, until, moved = 0, waited = 0
-    cdef Py_ssize_t last_token = offsets[last]
-    memset(&q, 0, sizeof(q))
-    q.n_topics, q.stride, q.bits = n_topics, <int>alpha.shape[0], bits
-    q.alpha, q.beta_sum, q.totals = &alpha[0], beta_sum, &topic_totals[0]
-    q.n = <int32_t*>room(q.stride, 4, &failed)
-    q.met = <int32_t*>room(q.stride + 1, 4, &failed)
-    q.stamp = <int32_t*>room(q.stride, 4, &failed)
-    q.inverse = <float*>room(q.stride, 4, &failed)
-    q.coefficient = <float*>room(q.stride + 16, 4, &failed)
-    q.w = <float*>room(q.stride + 16, 4, &failed)
-    try:
-        if failed:
-            raise MemoryError(f"no memory for the sparse kernel's {n_topics} topics")
-        with nogil:
-            open_stream(&stream, key)
-            for k in range(n_topics):
-                q.inverse[k] = <float>(1.0 / (q.totals[k] + beta_sum))
-                renew(&q, k)
-            for d in range(first, last):
-                begin, end = offsets[d], offsets[d + 1]
-                here = first_at_least(&words[0], begin, end, first_word)
-                until = first_at_least(&words[0], here, end, last_word)
-                if here == until:
+    cdef Py_ssize_t d, i, begin, end, here, until, moved = 0, waited = 0, last_token = room.offsets[last]
+    with nogil:
+        open_stream(&stream, key)
+        for d in range(first, last):
+            begin, end = room.offsets[d], room.offsets[d + 1]
+            here = first_at_least(&room.words[0], begin, end, first_word)
+            until = first_at_least(&room.words[0], here, end, last_word)
+            if here == until:
+                continue
+            stamp = <int32_t>(d - first + 1)
+            if not start:
+                begin_document(q, &room.z[begin], end - begin, stamp)
+            for i in range(here, until):
+                waited += 64
+                check_signals(&waited)
+                if i + 16 < last_token:
+                    fetch(q, room.words[i + 8], room.words[i + 16])
+                word = q.lists + room.words[i]
+                own = -1 if start else room.z[i]
+                t = draw(q, &stream, word, cells_of(q, word), own, &cell, &place)
+                if t < 0:
                     continue
-                stamp = <int32_t>(d - first + 1)
-                if not start:
-                    begin_document(&q, &z[begin], end - begin, stamp)
-                for i in range(here, until):
-                    waited += 64
-                    check_signals(&waited)
-                    if probe >= 0 and i - begin != probe:
-                        continue
-                    if i + 16 < last_token:
-                        l_prefetch(lists + words[i + 16])
-                        word = lists + words[i + 8]
-                        coming = base + 32 * <size_t>word.at
-                        l_prefetch(coming)
-                        if word.row or word.size > 16:
-                            l_prefetch(coming + 64)
-                            l_prefetch(coming + 128)
-                            l_prefetch(coming + 192)
-                    word = lists + words[i]
-                    cells = base + 32 * <size_t>word.at
-                    own = -1 if start else z[i]
-                    if probe >= 0:
-                        conditional(&q, word, cells, own, &out[0])
-                        for j in range(draws):
-                            t = draw(&q, &stream, word, cells, own, &cell, &place)
-                            drawn[own if t < 0 else t] += 1
-                        continue
-                    t = draw(&q, &stream, word, cells, own, &cell, &place)
-                    if t < 0:
-                        continue
-                    moved += 1
-                    z[i] = <uint16_t>t
-                    if own < 0:
-                        p_put(word, cells, bits, t, cell)
-                    else:
-                        if cell >= 0:      # the cell is known as long as no other takes its place
-                            p_put(word, cells, bits, t, cell)
-                            p_take(word, cells, bits, n_topics, place)
-                        else:              # room for one list entry a token, no more
-                            p_take(word, cells, bits, n_topics, place)
-                            p_put(word, cells, bits, t, -1)
-                        shift(&q, own, -1, stamp)
-                    shift(&q, t, 1, stamp)
-                end_document(&q)
-    finally:
-        for pointer in (<size_t>q.n, <size_t>q.met, <size_t>q.stamp, <size_t>q.inverse, <size_t>q.coefficient,
-                        <size_t>q.w):
-            free(<void*><size_t>pointer)
+                moved += 1
+                room.z[i] = <uint16_t>t
+                change(q, word, own, t, cell, place, stamp)
+            end_document(q)
     return moved
+
+
+def probe(state, held, Py_ssize_t document, Py_ssize_t position, uint64_t key, double[::1] out, int64_t[::1] drawn,
+          Py_ssize_t draws):
+    """Put the conditional of a token into `out` (K,), and count the topics of so many `draws` in `drawn` (K,).
+
+    Both are as the sampler computes them; nothing of the chain changes.
+    """
+    cdef Room room = Room(state, held)
+    cdef Work* q = &room.q
+    cdef Stream stream
+    cdef Py_ssize_t begin = room.offsets[document], end = room.offsets[document + 1], j
+    cdef p_word* word = q.lists + room.words[begin + position]
+    cdef int own = room.z[begin + position], t, cell = -1, place = -1
+    open_stream(&stream, key)
+    begin_document(q, &room.z[begin], end - begin, 1)
+    conditional(q, word, cells_of(q, word), own, &out[0])
+    for j in range(draws):
+        t = draw(q, &stream, word, cells_of(q, word), own, &cell, &place)
+        drawn[own if t < 0 else t] += 1
