@@ -74,13 +74,16 @@ def documents_of(posterior, parts, corpora: Mapping, chosen: Sequence[str], foun
         own = _texts(corpora[part], rows) | dict(texts)
         for d, why in zip(at, explanations.explain(parts, posterior, corpora[part], rows), strict=True):
             tinted = _tinted(why, parts, documents, prediction, d, own.get(documents.ids[d]))
-            full.append([*_row(why, part, places), *tinted])
+            full.append([*_row(why, part, places, _sure(prediction, d)), *tinted])
     short, corpus = [], corpora[first]
     if posterior.coding.task != "none":
         rows = [d for d in _wrong_first(corpus, found) if d not in set(wanted.get(first, ()))]
         rows = sorted(rows[: SHORT - len(wanted.get(first, ()))])
         explained = explanations.explain(parts, posterior, corpus, rows, FEW)
-        short = [_row(why, first, places) for why in explained]
+        sure = [None] * len(rows)
+        if found is not None and len(found.prediction.ids) == corpus.n_documents:
+            sure = [_sure(found.prediction, d) for d in rows]
+        short = [_row(why, first, places, p) for why, p in zip(explained, sure, strict=True)]
     return {"full": full, "short": _packed(short), "n": len(full) + len(short), "total": corpus.n_documents}
 
 
@@ -143,8 +146,19 @@ def _texts(corpus, rows: Sequence[int]) -> dict[str, str]:
     return {}
 
 
-def _row(why: Explanation, part: str, places: Mapping[str, int]) -> list:
-    """Return id, prediction, truth, right (1, 0, or -1 where not known), tokens known and not, note, blocks.
+def _sure(prediction, d: int) -> int | None:
+    """Return the probability of the predicted class in thousandths; None where there is no such."""
+    p = prediction.probabilities
+    if p is None or prediction.coding.task not in ("binary", "multiclass"):
+        return None
+    return round(1000 * float(p[d].max()))
+
+
+def _row(why: Explanation, part: str, places: Mapping[str, int], sure: int | None) -> list:
+    """Return the row of a document that the page's script shows.
+
+    Its id, prediction, truth, right (1, 0, or -1 where not known), tokens known and not, note, blocks, and
+    the probability of the prediction in thousandths.
 
     A block is the model's name, outputs, totals, and terms. A term is the place of a topic, or a name; its
     share, or the value of a covariate as text; what it adds to each output; its words and how often they
@@ -155,7 +169,7 @@ def _row(why: Explanation, part: str, places: Mapping[str, int]) -> list:
     ]
     id_ = why.id if part == "test" else f"{why.id} ({part})"
     right = -1 if why.right is None else int(why.right)
-    return [id_, why.predicted, why.true, right, why.n_known, why.n_unknown, why.outputs_note, blocks]
+    return [id_, why.predicted, why.true, right, why.n_known, why.n_unknown, why.outputs_note, blocks, sure]
 
 
 def _term(t, places: Mapping[str, int]) -> list:

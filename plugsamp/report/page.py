@@ -93,7 +93,9 @@ def page(
         "n_draws": len(predictor.eta), "verdict": [line for line in lines if line], "bars": bars,
         "topics": told, "doubtful": told.doubtful(), "ranking": ranking, "outcome": scored,
         "classes": classes, "scores": {} if found is None else found.measures,
-        "classes_note": classes_note, "weights": weights.weights_of(posterior, parts), "explained": explained,
+        "classes_note": classes_note, "weights": weights.weights_of(posterior, parts),
+        "has_covariates": bool(predictor.covariate_names or predictor.intercept),
+        "variances": weights.variances_of(posterior, parts), "explained": explained,
         "asked": bool(chosen), "part": part, "new": new, "has_documents": train is not None,
         "chains": chains.chains_of(posterior, metrics.get("seconds")), "mixing": mixing, "mixing_note": why,
         "references": _references(posterior, metrics), "measures": _measures(metrics),
@@ -171,8 +173,14 @@ def _title(run: run_folder.Run | None) -> str:
         return "Posterior"
     corpus = run.config.get("corpus")
     path = corpus.get("path") if isinstance(corpus, dict) else None
-    of = Path(str(path)).name if path else corpus.get("name") if isinstance(corpus, dict) else None
+    of = _file_name(Path(str(path))) if path else corpus.get("name") if isinstance(corpus, dict) else None
     return texts.shown(of or run.name, 80)
+
+
+def _file_name(path: Path) -> str:
+    """Return the name of a file, or of its folder where its own says only which part of a corpus it is."""
+    part = path.name.partition(".")[0].lower() in ("train", "training", "data", "corpus")
+    return path.parent.name or path.name if part else path.name
 
 
 def _command(run: run_folder.Run | None) -> str:

@@ -227,8 +227,8 @@ def how_sure(posterior, found, rows) -> Line | None:
     n = sum(row[2] for row in rows)
     said, right = (sum(row[2] * row[i] for row in rows) / n for i in (3, 4))
     gap = sum(row[2] * abs(row[3] - row[4]) for row in rows) / n
-    no = "no: it is too modest" if said < right else "no: it is too sure"
-    near = "yes" if gap < 0.03 else "roughly" if gap < 0.08 else no
+    way = "too modest" if said < right else "too sure"
+    near = "yes" if gap < 0.03 else f"roughly: it is a little {way}" if gap < 0.08 else f"no: it is {way}"
     if coding.task == "multilabel":
         which = "Labels of 50 % or more" if rows[0][0] else "Labels"
         reason = f"{which} have a mean probability of {percent(said, 0)}; {percent(right, 0)} are there."
@@ -236,11 +236,12 @@ def how_sure(posterior, found, rows) -> Line | None:
         reason = (
             f"On average it is {percent(said, 0)} sure of its prediction, and right in {percent(right, 0)}."
         )
-        high = [row for row in rows if row[0] >= 0.9]
-        if high:
-            m = sum(row[2] for row in high)
-            true = percent(sum(row[2] * row[4] for row in high) / m, 0)
-            reason += f" Where it is 90 % sure or more, {true} of {number(m)} are right."
+    high = [row for row in rows if row[0] >= 0.9]
+    if high:
+        m = sum(row[2] for row in high)
+        true = percent(sum(row[2] * row[4] for row in high) / m, 0)
+        are = "there" if coding.task == "multilabel" else "right"
+        reason += f" Where it is 90 % sure or more, {true} of {number(m)} are {are}."
     if not calibrated:
         reason += " They are scores scaled to sum to 1, so their size is approximate."
     return Line(title, near, reason)

@@ -11,6 +11,7 @@ from plugsamp.brief import cut, shown
 from plugsamp.posterior.draws import Draws
 from plugsamp.posterior.tabulate import intervals
 from plugsamp.report import svg
+from plugsamp.report.texts import number
 from plugsamp.report.topics import Weight
 
 #: Outputs or models with a plot of their own, covariates in the table.
@@ -46,6 +47,20 @@ def weights_of(posterior, parts: list[Draws]) -> Weights | None:
     if alone and (parts[0].covariate_names or parts[0].intercept):
         _add_covariates(found, posterior, parts[0])
         found.open = bool(parts[0].covariate_names)
+    return found
+
+
+def variances_of(posterior, parts: list[Draws]) -> list[tuple[str, str]]:
+    """Return each group of weights whose variance was drawn, and that variance in words."""
+    found = []
+    for group in parts[0].variances:
+        rows = [row for row in posterior.variances() if row["group"] == group]
+        text = f"{number(rows[0]['mean'])} ({number(rows[0]['lower'])} to {number(rows[0]['upper'])})"
+        if len(rows) > 1:
+            rows.sort(key=lambda row: row["mean"])
+            low, high = (f"{number(row['mean'])} ({shown(row['output'])})" for row in (rows[0], rows[-1]))
+            text = f"{number(float(np.mean([row['mean'] for row in rows])))} on average, from {low} to {high}"
+        found.append((group, text))
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -173,7 +174,10 @@ def test_documents_are_looked_up(opened, page):
     card = shown.locator("details.document:visible")
     assert card.count() == 1 and card.get_attribute("open") is not None
     assert card.locator(".id").inner_text() == row[0]
-    assert row[1] in card.locator("summary").inner_text()
+    sure = f"{row[8] / 10:.1f}\u00a0%"  # of the class that is predicted
+    assert row[1] in card.locator("summary").inner_text() and sure in card.locator("summary").inner_text()
+    assert 1000 / 3 <= row[8] <= 1000
+    assert "Topic or covariate" in card.inner_text()
     f = [float(v.replace("−", "-")) for v in card.locator("tfoot .n").all_inner_texts()]
     cells = card.locator("tbody .pos, tbody .neg").all_inner_texts()
     parts = np.array([float(v.replace("−", "-")) for v in cells]).reshape(-1, len(f))
@@ -181,6 +185,8 @@ def test_documents_are_looked_up(opened, page):
     assert shown.evaluate("document.documentElement.scrollWidth <= innerWidth")
     field.fill(explained[0])
     assert shown.locator("details.document:visible").count() == 1
+    field.fill("d1000")
+    assert "documents=[ID]" in shown.locator(".tools[data-for=documents] output").inner_text()
     field.fill("")
     assert shown.locator("details.document:visible").count() == len(explained)
     assert shown.complaints == []
@@ -260,6 +266,15 @@ def test_names_of_topics_that_the_page_does_not_show(opened, page, tmp_path):
     found = names.read(tmp_path / "kept.json", naming(posterior))
     expected = {"0.1": "\U0001f469\u200d\U0001f680 salt", "1.0": "x" * 79 + "\U0001f600", "1.2": "sea"}
     assert found == expected
+
+
+def test_colours_need_no_new_browser(opened, page):
+    """Declarations with functions that are not known everywhere would leave the page without colours."""
+    style = page.read_text(encoding="utf-8").split("<style>")[1].split("</style>")[0]
+    light, dark = re.findall(r"(?s):root \{(.*?)\}", style)[:2]
+    named = [set(re.findall(r"(--\w+): #[0-9a-f]{3,6};", part)) for part in (light, dark)]
+    assert set(re.findall(r"var\((--\w+)\)", style)) <= named[0] and named[0] - named[1] == {"--deep3"}
+    assert "light-dark(" not in style and "color-mix(" not in style
 
 
 def test_it_is_printed(opened, page):

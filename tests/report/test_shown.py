@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from plugsamp.posterior import explanations
 from plugsamp.prediction import metrics
 from plugsamp.prediction.evaluation import Evaluation
 from plugsamp.prediction.results import Prediction
-from plugsamp.report import chains, documents, outcome, texts, topics
+from plugsamp.report import chains, documents, outcome, page, texts, topics, verdict, weights
 
 
 def corpus_of(n=24, real=False, covariates=False):
@@ -141,6 +142,33 @@ def test_how_sure_is_held_against_how_often_it_is_right():
     rows = outcome.reliability(found)
     assert [(low, high, n) for low, high, n, *_ in rows] == [(0.5, 0.7, 10), (0.95, 1.0, 40)]
     assert [row[3:] for row in rows] == [pytest.approx((0.6, 0.6)), pytest.approx((0.97, 0.95))]
+
+
+def test_what_is_said_of_probabilities_has_a_direction():
+    p = np.array([[0.97, 0.02, 0.01]] * 40 + [[0.6, 0.3, 0.1]] * 10)
+    true = ["a"] * 36 + ["b"] * 4 + ["a"] * 5 + ["c"] * 5
+    fitted = ps.fit(corpus_of(), ps.Model(2, loss="multinomial"), sweeps=2)
+    found = evaluation_of(fitted.coding, true, ["a"] * 50, np.zeros((50, 3)), probabilities=p)
+    line = verdict.how_sure(fitted, found, outcome.reliability(found))
+    assert line.answer == "roughly: it is a little too sure"
+    assert line.reason.endswith("Where it is 90 % sure or more, 90 % of 40 are right.")
+
+
+def test_drawn_variances_are_said():
+    fitted = ps.fit(corpus_of(), ps.Model(2, loss="multinomial"), sweeps=8)
+    means = sorted(fitted.variances()["mean"])
+    ((group, text),) = weights.variances_of(fitted, fitted.parts)
+    assert group == "topics" and text.startswith(texts.number(float(np.mean(means))))
+    assert all(texts.number(m) in text for m in (means[0], means[-1]))
+    assert text in fitted.report()
+    fixed = ps.fit(corpus_of(), ps.Model(2, loss="hinge"), sweeps=8)
+    assert weights.variances_of(fixed, fixed.parts) == []
+
+
+def test_a_file_of_a_part_has_its_folder_s_name():
+    assert page._file_name(Path("20ng_counts/train.svm.gz")) == "20ng_counts"
+    assert page._file_name(Path("a/news.jsonl")) == "news.jsonl"
+    assert page._file_name(Path("train.csv")) == "train.csv"
 
 
 def test_topics_are_those_of_the_posterior():

@@ -389,13 +389,14 @@
   };
   const blockOf = (id, [model, outputs, totals, ...terms]) => {
     const sums = (values, wrap = (v) => v) => values.map((v, i) => cell(outputs[i], wrap(added(v))));
+    const [first, second] = shelf.dataset.covariates === "true" ? ["Topic or covariate", "Share or value"] : ["Topic", "Share"];
     const rows = terms.map(([of, share, parts, ...words]) => {
       const head = make("th", { scope: "row" }, ...(typeof of === "string" ? [make("bdi", { textContent: of })] : linkTo(data.topics[of])));
       const own = make("td", { className: "words" });
       for (let i = 0; i < words.length; i += 2) own.append(make("span", { textContent: words[i] + (words[i + 1] > 1 ? ` ×${words[i + 1]}` : "") }), " ");
-      return make("tr", {}, head, cell("Share or value", typeof share === "number" ? `${(share / 10).toFixed(1)} %` : share), ...sums(parts), own);
+      return make("tr", {}, head, cell(second, typeof share === "number" ? `${(share / 10).toFixed(1)} %` : share), ...sums(parts), own);
     });
-    const heads = ["Topic or covariate", "Share or value", ...outputs, "Its words here"].map((textContent, i, all) =>
+    const heads = [first, second, ...outputs, "Its words here"].map((textContent, i, all) =>
       make("th", { scope: "col", className: i && i < all.length - 1 ? "n" : "", dir: "auto", textContent }));
     const caption = (model ? `Model: ${model}. ` : "") + (totals.length ? "Share × weight, by topic" : "Shares of topics");
     const table = make("table", { className: "terms cards" }, make("caption", { textContent: caption, dir: "auto" }),
@@ -422,12 +423,12 @@
     }
     return [head, text];
   };
-  const cardOf = ([id, predicted, truth, right, known, unknown, note, blocks, ...text], opened) => {
+  const cardOf = ([id, predicted, truth, right, known, unknown, note, blocks, sure, ...text], opened) => {
     const bold = (textContent) => make("b", { textContent, dir: "auto" });
     const mark = (textContent, more = "") => make("span", { className: "mark" + more, textContent });
     const summary = make("summary", {}, make("span", { className: "id", dir: "auto", textContent: id }));
     if (predicted) {
-      const answer = make("span", {}, "predicted ", bold(predicted));
+      const answer = make("span", {}, "predicted ", bold(predicted), sure === null ? "" : ` (${(sure / 10).toFixed(1)}\u00a0%)`);
       if (truth && right === 1) answer.append(" ", mark("✓ right")); else if (truth) answer.append(", true ", bold(truth));
       summary.append(" ", answer);
     }
@@ -451,7 +452,7 @@
       told.full.forEach((row, i) => { cards[i].hidden = !hits.includes(row); });
       const short = wanted.length ? hits.filter((row) => !full.has(row)).sort((a, b) => near(b) - near(a)) : [];
       found.replaceChildren(...short.slice(0, MATCHES).map((row, i) => cardOf(row, i === 0)));
-      const more = short.length > MATCHES ? `, the first ${MATCHES} shown` : hits.length || rows.length === told.total ? "" : `: the page has these of ${told.total} documents, mistakes first`;
+      const more = short.length > MATCHES ? `, the first ${MATCHES} shown` : hits.length ? "" : `: the page has these${rows.length === told.total ? "" : ` of ${told.total} documents, mistakes first`}; plugsamp report run=… 'documents=[ID]' explains any other`;
       output.textContent = wanted.length ? `${hits.length} of ${rows.length}${more}` : "";
       show();
     });
