@@ -71,9 +71,6 @@ def timed(file: str, n_topics: int) -> dict[str, float]:
     from plugsamp.readers.records import TextReader
 
     imports = {"imports": time.process_time()}
-    import sklearn.metrics  # noqa: F401  which scores the predictions
-
-    imports["imports of scikit-learn"] = time.process_time() - imports["imports"]
     parts = dict.fromkeys(("reading", "sampling", "prediction", "report"), 0.0)
     inside = []
 

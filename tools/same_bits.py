@@ -82,7 +82,7 @@ COMMANDS = (
     ("real", ["loss=gaussian", "corpus.label=size"]),
     ("no responses", ["loss=none", "kernel=sparse"]),
     ("chains", ["chains=2", "loss=probit"]),
-    ("ovr", ["multiclass=ovr", "loss=logistic"]),
+    ("ovr", ["multiclass=ovr", "loss=logistic", "weights.variance=1"]),
     ("ovo", ["multiclass=ovo", *_COST]),
     ("two step", ["supervised=two_step", "second_step.sweeps=10", *_COST]),
     ("covariates", ["covariates.numeric=[size]", "covariates.words=tfidf", *_COST]),
