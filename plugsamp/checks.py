@@ -86,6 +86,13 @@ def is_number(value) -> bool:
     return isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
 
 
+def share(name: str, value) -> float:
+    """Return a share of documents; refuse what is not above 0 and below 1 (ValueError)."""
+    if not is_number(value) or not 0 < value < 1:
+        raise ValueError(f"{name} must be a share above 0 and below 1, such as 0.2, not {value!r}")
+    return float(value)
+
+
 def shortened(value, most: int = 40) -> str:
     """A value as in Python, the middle left out where it is long."""
     try:

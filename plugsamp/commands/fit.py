@@ -71,7 +71,7 @@ class Settings:
     multiclass: str
     chains: int
     class_weight: str | dict | None
-    decide: str | float
+    decide: float | str
     words: bool
     covariates: dict
     second_step: dict

@@ -14,6 +14,7 @@ from pathlib import Path
 from omegaconf import DictConfig, OmegaConf, open_dict
 
 from plugsamp import hydra_source
+from plugsamp.checks import share, whole
 from plugsamp.commands import fit, hydra_app
 from plugsamp.commands.command import Command
 from plugsamp.commands.settings import checked
@@ -54,6 +55,12 @@ class Tune:
     folds: int | None
     n_jobs: int
 
+    def __post_init__(self):
+        whole("tune.settings", self.settings, 1)
+        share("tune.validation_size", self.validation_size)
+        if self.folds is not None:
+            whole("tune.folds", self.folds, 2)
+
     def grid(self, model, covariates: bool) -> dict[str, list]:
         """Return the values to try of each setting.
 
@@ -90,7 +97,8 @@ def run(config: DictConfig, folder: Path, overrides: list[str]) -> float | None:
     with open_dict(config):
         del config["tune"]
     if config.corpus.get("validation_size"):
-        own.validation_size, config.corpus.validation_size = config.corpus.validation_size, 0.0
+        own.validation_size = share("corpus.validation_size", config.corpus.validation_size)
+        config.corpus.validation_size = 0.0
     if holds_run(folder) and not (folder / SEARCH).is_dir() and config.get("overwrite") is not True:
         raise fit.Occupied(
             f"{folder} holds a run of plugsamp fit; choose another hydra.run.dir, or overwrite=true"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 
+from plugsamp.checks import is_number, share
 from plugsamp.estimators.classifier import SupervisedTopicClassifier
 from plugsamp.model import Model
 from plugsamp.tuning.settings import with_setting
@@ -78,6 +79,10 @@ class SupervisedTopicClassifierCV(SupervisedTopicClassifier):
         if self._goes_on():
             return with_setting(model, self.best_params_)
         kernel, jobs = self._where()
+        if self.cv is None:
+            share("validation_fraction", self.validation_fraction)
+        elif not is_number(self.cv) or self.cv < 2:
+            raise ValueError(f"cv must be None or a whole number of folds, 2 or more, not {self.cv!r}")
         search = search_of(
             corpus, model, self.grid, settings=self.settings, folds=self.cv, n_jobs=jobs, kernel=kernel,
             validation=self.validation_fraction, metric=self.scoring, sweeps=self.sweeps, thin=self.thin,

@@ -44,11 +44,9 @@ def decided(
     Raises
     ------
     ValueError
-        Thresholds are asked for, and the responses are not several labels.
+        There are no documents to choose thresholds by, or they have no labels.
     """
     if posterior.coding.task != "multilabel":
-        if decide not in ("auto", "zero"):
-            raise ValueError(f"decide={decide} is for several labels a document, and these responses are not")
         return posterior
     corpus = posterior.corpus
     if decide == "auto":
@@ -68,7 +66,12 @@ def _chosen(posterior: Posterior, decide: str, validation: Corpus | None, refit)
     if validation is not None:
         found = [_scored(posterior, validation)]
     else:
-        held = folds(corpus)
+        held = [rows for rows in folds(corpus) if rows.any()]
+        if not held:
+            raise ValueError(
+                f"decide={decide} needs held-out documents, and {corpus.n_documents} documents are too few "
+                "for that: give validation documents, or decide=zero"
+            )
         log.info("thresholds of labels: the model is fitted again without a fifth, %s", times(len(held)))
         found = [_scored(refit(corpus.take(~rows)), corpus.take(rows)) for rows in held]
     scores, truth = map(np.concatenate, zip(*found, strict=True))

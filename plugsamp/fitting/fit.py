@@ -30,7 +30,7 @@ from plugsamp.model import Model
 from plugsamp.posterior.draws import Draws
 from plugsamp.posterior.posterior import Posterior
 from plugsamp.prediction.combine import SCHEMES
-from plugsamp.prediction.thresholds import check_decide
+from plugsamp.prediction.thresholds import check_decide, check_decide_for
 from plugsamp.sampling.identity import run_identity
 from plugsamp.sampling.snapshot import kernel_again
 
@@ -174,6 +174,10 @@ def fit(
         model, covariates = model.with_words(), with_words(covariates)
     encoder = _encoder(covariates, corpus, model)
     check_decide(decide)
+    if decide not in ("auto", "zero"):
+        check_decide_for(decide, model.loss, model.coding(corpus).task)
+    if validation is not None and not isinstance(validation, Corpus):
+        raise TypeError(f"validation must be a Corpus, not {validation!r:.60}; corpus.split(0.2) makes one")
     check_scheme(supervised, multiclass, chains)
     _warn_of_few_tokens(corpus, model)
     if init is None or isinstance(init, str):

@@ -17,7 +17,7 @@ BUDGET, LEAST = 64 << 20, 16
 
 def check_keep(keep) -> None:
     """Refuse a value of `keep_draws` that is none (ValueError)."""
-    number = is_number(keep) and not isinstance(keep, bool) and keep == int(keep) and keep >= 2
+    number = is_number(keep) and float(keep).is_integer() and keep >= 2
     if not (number or (isinstance(keep, str) and keep in ("auto", "all"))):
         raise ValueError(f"keep_draws must be auto, all or a whole number from 2 on, not {keep!r}")
 

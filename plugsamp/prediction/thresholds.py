@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from plugsamp.checks import is_number
+from plugsamp.losses.base import Loss
 
 #: What `decide` may be, beside a number.
 METHODS = ("auto", "zero", "prevalence", "validated")
@@ -22,6 +23,17 @@ def check_decide(decide) -> None:
     """Refuse a way to decide that does not exist (ValueError)."""
     if not (decide in METHODS if isinstance(decide, str) else is_number(decide) and np.isfinite(decide)):
         raise ValueError(f"decide must be {', '.join(METHODS)} or a number, not {decide!r}")
+
+
+def check_decide_for(decide, loss: Loss, task: str) -> None:
+    """Refuse to decide about other responses than labels, or above what is no probability (ValueError)."""
+    if decide in ("auto", "zero"):
+        return
+    if task != "multilabel":
+        raise ValueError(f"decide={decide} is for several labels a document, and these responses are not")
+    scores = isinstance(decide, str) or type(loss).probabilities is Loss.probabilities
+    if not scores and not 0 <= decide <= 1:
+        raise ValueError(f"decide={decide} is a probability with {loss!r}: give a number from 0 to 1")
 
 
 def found(decide: str, scores, truth, n_labels: float) -> np.ndarray:

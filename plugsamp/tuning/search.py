@@ -37,6 +37,9 @@ FACTOR, RUNGS, LAST = 3, 3, 2
 
 FILE = "search.json"
 
+#: Of what a search is a function of, values that are too long to show.
+LONG = {"corpus": "documents", "settings": "settings to try"}
+
 
 def rungs(n: int, sweeps: int) -> list[tuple[int, int]]:
     """Return the rungs of a search: how many settings, to how many sweeps.
@@ -183,10 +186,12 @@ class Search:
         found = read_object(self.folder / FILE)
         if not found:
             return
-        differing = differences(found.get("identity", {}), self.identity)
-        if differing:
+        was, same = found.get("identity", {}), dict.fromkeys(LONG)
+        apart = [f"other {what}" for name, what in LONG.items() if was.get(name) != self.identity.get(name)]
+        if differing := [*apart, *differences({**was, **same}, {**self.identity, **same})]:
             raise ValueError(
-                f"{self.folder} holds another search ({'; '.join(differing[:3])}); choose another folder"
+                f"{self.folder} holds another search ({'; '.join(differing[:3])}); choose another folder, or "
+                "overwrite=true on the command line"
             )
         self.rows, self.measure = list(found["rows"]), str(found["measure"])
         log.info("the search goes on: %d steps of it are done", len(self.rows))

@@ -10,6 +10,8 @@ import numpy as np
 
 from plugsamp.checks import whole
 from plugsamp.model import Model
+from plugsamp.priors.hierarchical import Hierarchical
+from plugsamp.priors.normal import Normal
 
 #: Parts of a model whose options are settings too; the first that has an option of a name is meant.
 PARTS = ("weights", "loss")
@@ -38,12 +40,19 @@ def with_setting(model: Model, setting: Mapping) -> Model:
             changed[name] = value
         elif part is not None:
             parts.setdefault(part, {})[name] = value
+        elif name in Normal().options() and not model.weights_given:
+            parts.setdefault("weights", {})[name] = value  # a fixed one in place of variances that are drawn
         else:
             there = sorted(own.union(*(getattr(model, part).options() for part in PARTS)))
-            raise ValueError(f"the model has no setting {name!r}; it has {', '.join(there)}")
+            drawn = name in Normal().options() and isinstance(model.weights, Hierarchical)
+            hint = f"; weights=hierarchical draws it, weights=normal takes {name}" if drawn else ""
+            raise ValueError(f"the model has no setting {name!r}{hint}; it has {', '.join(there)}")
     for part, options in parts.items():
         was = getattr(model, part)
-        changed[part] = type(was)(**was.options() | options)
+        fixed = part == "weights" and not options.keys() <= was.options().keys()
+        kind = Normal if fixed else type(was)
+        kept = {key: v for key, v in was.options().items() if not fixed or key in Normal().options()}
+        changed[part] = kind(**kept | options)
     return replace(model, **changed)
 
 

@@ -8,13 +8,15 @@ from pathlib import Path
 
 import numpy as np
 
-from plugsamp.checks import n_jobs_of, whole
+from plugsamp.checks import n_jobs_of, share, whole
 from plugsamp.corpus import Corpus
 from plugsamp.fitting.fit import fit, with_words
 from plugsamp.model import Model
+from plugsamp.prediction.thresholds import check_decide
 from plugsamp.random.draws import Purpose, stream
 from plugsamp.readers.split import class_labels, seeded_split
 from plugsamp.sampling.identity import plain, run_identity
+from plugsamp.tuning.checks import check_metric, check_parts, checked_grid
 from plugsamp.tuning.search import Search
 from plugsamp.tuning.settings import chosen, default_grid, with_setting
 from plugsamp.tuning.tuned import Tuned
@@ -121,18 +123,21 @@ def search_of(
     """Return the search that `tune` does, with its arguments, before it has begun."""
     if options.pop("words", False):
         model, options["covariates"] = model.with_words(), with_words(options.get("covariates"))
-    covariates = options.get("covariates")
-    if grid is None:
-        grid = default_grid(model, bool(covariates) or corpus.covariates is not None)
+    covariates = bool(options.get("covariates")) or corpus.covariates is not None
+    grid = default_grid(model, covariates) if grid is None else checked_grid(grid, model, covariates)
     tried = chosen(grid, model, settings)
     for setting in tried:
         with_setting(model, setting)  # refuses what cannot be before anything is sampled
+    check_metric(metric, corpus, model)
+    check_decide(options.get("decide", "auto"))
+    parts = parts_of(corpus, validation, folds, seed)
+    check_parts(corpus, parts, model, "validation" if folds is None else f"folds={folds}")
     held = (validation.digest() if isinstance(validation, Corpus) else validation) if folds is None else folds
     told = {name: value for name, value in options.items() if name not in ("kernel", "backend")}
     told |= {"held": held, "metric": metric, "sweeps": whole("sweeps", sweeps, 1), "seed": seed}
     identity = run_identity(corpus, model, options.get("kernel", "auto"), **told)
     return Search(
-        model, tried, parts_of(corpus, validation, folds, seed), options | {"seed": seed}, sweeps, metric,
+        model, tried, parts, options | {"seed": seed}, sweeps, metric,
         n_jobs_of(n_jobs), folder, identity | {"settings": plain([list(one.items()) for one in tried])},
     )  # fmt: skip
 
@@ -149,11 +154,14 @@ def parts_of(corpus: Corpus, validation=0.2, folds: int | None = None, seed: int
         return [(corpus, validation)]
     classes = class_labels(corpus.responses)
     if folds is None:
-        held = [seeded_split(corpus.n_documents, validation, seed, classes)]
+        held = [seeded_split(corpus.n_documents, share("validation", validation), seed, classes)]
     else:
         from sklearn.model_selection import KFold, StratifiedKFold  # here, as it takes a second to import
 
         folds = whole("folds", folds, 2, corpus.n_documents)
+        most = folds if classes is None else int(np.unique(classes, return_counts=True)[1].max())
+        if folds > most:
+            raise ValueError(f"folds={folds} is more than any class has documents: give {most} or fewer")
         state = int(stream(seed, Purpose.SPLIT).integers(2**32))
         divide = (KFold if classes is None else StratifiedKFold)(folds, shuffle=True, random_state=state)
         held = []

@@ -67,7 +67,10 @@ def test_a_killed_fit_goes_on_with_the_search_done(at, tune, monkeypatch):
         (["tune.cost=5"], "write 'tune.cost=[5]'"),
         (["tune.cots=[5]"], "did you mean 'tune.cost'"),
         (["tune.n_topics=[2,3]", "alpha_sum=1"], "give alpha, or tune.n_topics=[]"),
-        (["corpus.validation_size=1.5"], "above 0 and below 1"),
+        (["corpus.validation_size=1.5"], "corpus.validation_size must be a share above 0 and below 1"),
+        (["tune.validation_size=0"], "tune.validation_size must be a share above 0 and below 1"),
+        (["tune.folds=1"], "tune.folds must be a whole number, 2 or more"),
+        (["metric=log_loss"], "no log_loss; they have accuracy"),
     ],
 )
 def test_mistakes_are_told(tune, said, more, message):

@@ -48,3 +48,12 @@ def test_a_chain_goes_on_with_its_setting(data):
     model = ps.SupervisedTopicClassifierCV(2, warm_start=True, **OPTIONS).fit(*data)
     best = dict(model.best_params_)
     assert model.fit(*data).best_params_ == best and model.n_iter_ == 36
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [({"cv": 1}, "cv must be None"), ({"validation_fraction": 0}, "validation_fraction must be a share")],
+)
+def test_mistakes_are_told_by_the_names_of_parameters(data, options, message):
+    with pytest.raises(ValueError, match=message):
+        ps.SupervisedTopicClassifierCV(2, **OPTIONS | options).fit(*data)

@@ -45,7 +45,7 @@ def test_how_many():
     assert most_draws("auto", 1000, 60_000) == keeping.LEAST
     assert most_draws("auto", 1, 14_000, parts=23) == 26
     assert most_draws("auto", 0, 50) > 10**6
-    for wrong in ("none", 1, 2.5, True, None):
+    for wrong in ("none", 1, 2.5, True, None, float("nan"), float("inf")):
         with pytest.raises(ValueError, match="keep_draws must be auto, all or a whole number from 2 on"):
             check_keep(wrong)
 

@@ -1,7 +1,9 @@
 """Decisions about several labels: thresholds from held-out documents, kept with the model."""
 
 import csv
+import importlib
 import json
+import typing
 
 import numpy as np
 import pytest
@@ -9,8 +11,10 @@ from sklearn.metrics import f1_score
 
 import plugsamp as ps
 from plugsamp.cli import main
+from plugsamp.commands.fit import Settings
 from plugsamp.estimators import SupervisedTopicClassifier
 from plugsamp.fitting.deciding import folds
+from plugsamp.options import check
 from plugsamp.prediction import thresholds
 
 
@@ -120,11 +124,26 @@ def test_refusals(decide):
         fit(decide=decide)
 
 
+def test_the_command_takes_whole_numbers():
+    assert check(1, typing.get_type_hints(Settings)["decide"]) == 1.0
+
+
 def test_one_class_a_document_has_no_threshold():
     classes = ps.Corpus.from_counts(np.eye(4, dtype=int), responses=["a", "b"] * 2)
     with pytest.raises(ValueError, match="several labels"):
         ps.fit(classes, MODEL, sweeps=2, decide="validated")
     assert ps.fit(classes, MODEL, sweeps=2).coding.thresholds is None
+
+
+def test_what_cannot_be_decided_is_refused(monkeypatch):
+    with pytest.raises(ValueError, match="2 documents are too few"):
+        ps.fit(corpus(2), MODEL, sweeps=2, decide="validated")
+    module = importlib.import_module("plugsamp.fitting.fit")
+    monkeypatch.setattr(module, "Chain", None)  # before anything is sampled
+    with pytest.raises(ValueError, match="decide=2 is a probability"):
+        ps.fit(corpus(), ps.Model(2, loss="logistic"), sweeps=2, decide=2)
+    with pytest.raises(TypeError, match="validation must be a Corpus"):
+        fit(validation=0.2)
 
 
 def test_the_estimator_decides_as_fit_does():

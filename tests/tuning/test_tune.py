@@ -152,3 +152,48 @@ def test_scores_can_be_drawn(tuned):
     pytest.importorskip("matplotlib").use("agg")
     ax = tuned.plot()
     assert len(ax.lines) >= 8 and "cost=10" in ax.get_legend_handles_labels()[1][0]
+
+
+@pytest.mark.parametrize(
+    ("responses", "loss", "options", "message"),
+    [
+        ("classes", "hinge", {"grid": [{"cost": [1]}]}, "grid must be a mapping"),
+        ("classes", "hinge", {"grid": {"covariate_variance": [1.0]}}, "covariate_variance.*there are none"),
+        ("classes", "hinge", {"folds": 1}, "folds must be from 2"),
+        ("classes", "hinge", {"folds": 50}, "folds=50 is more than any class has documents: give 40"),
+        ("classes", "hinge", {"validation": 1}, "validation must be a share"),
+        ("classes", "hinge", {"validation": 0.999}, "validation leaves 1 of 60 documents to fit"),
+        ("classes", "hinge", {"validation": documents("none")}, "validation: .* no responses"),
+        ("classes", "hinge", {"validation": documents("numbers")}, "validation: no held-out document has"),
+        ("classes", "hinge", {"metric": "test_accuracy"}, "no test_accuracy; they have accuracy"),
+        ("numbers", "gaussian", {"metric": "accuracy"}, "no accuracy; they have r2"),
+        ("none", None, {"grid": {"variance": [1.0, 2.0]}}, "variance is of the weights"),
+        ("labels", "logistic", {"decide": "x"}, "decide must be auto"),
+        ("classes", ps.losses.Logistic(), {"grid": {"scales": [1.0]}}, "no setting 'scales'"),
+    ],
+)
+def test_mistakes_are_named_before_anything_is_sampled(responses, loss, options, message, monkeypatch):
+    monkeypatch.setattr(searching, "fit", None)
+    with pytest.raises((ValueError, TypeError), match=message):
+        ps.tune(documents(responses), ps.Model(2, loss=loss), sweeps=4, **options)
+
+
+def test_fixed_variances_are_tried_where_the_default_is_drawn():
+    model = ps.Model(2, loss="logistic")
+    assert with_setting(model, {"variance": 3.0}).weights.variance == 3.0
+    assert with_setting(model, {"n_topics": 3}).weights.options() == model.weights.options()
+    drawn = ps.Model(2, loss="logistic", weights="hierarchical")
+    with pytest.raises(ValueError, match="weights=normal takes variance"):
+        with_setting(drawn, {"variance": 3.0})
+    assert with_setting(drawn, {"scale": 3.0}).weights.scale == 3.0
+    tuned = ps.tune(documents(), model, {"variance": np.array([1.0, 10.0])}, sweeps=4)
+    assert len(tuned.table) == 2
+
+
+def test_another_corpus_in_the_folder_is_said_in_words(corpus, tmp_path):
+    options = {"grid": {"cost": [1.0, 2.0]}, "sweeps": 2, "folder": tmp_path}
+    ps.tune(corpus, MODEL, **options)
+    with pytest.raises(ValueError, match=r"another search \(other documents\); choose"):
+        ps.tune(documents(n=50), MODEL, **options)
+    with pytest.raises(ValueError, match=r"another search \(other settings to try\); choose"):
+        ps.tune(corpus, MODEL, **options | {"grid": {"cost": [1.0]}})
