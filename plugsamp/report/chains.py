@@ -138,7 +138,7 @@ def convergence(posterior):
     """Return `Posterior.convergence`, or None and why there is none."""
     try:
         return posterior.convergence(), ""
-    except (ValueError, ImportError) as error:
+    except ValueError as error:
         return None, str(error)
 
 
