@@ -34,6 +34,8 @@ def agreement(trace: Sequence[dict], burn_in: int) -> dict[str, dict[str, float]
     ------
     ValueError
         Fewer than four sweeps of each after the burn-in (eight of one chain), or chains that are the same.
+    ImportError
+        Where ArviZ is not installed.
     """
     by_chain: dict[object, list[dict]] = {}
     for row in trace:

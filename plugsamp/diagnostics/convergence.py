@@ -1,7 +1,4 @@
-"""Whether chains have mixed: R-hat, effective draws and inefficiency (Vehtari et al. 2021).
-
-The formulas are those of ArviZ, which the tests compare them with. Importing it takes .2 to .7 s, and it is
-optional, whereas every run and report says whether its chains have converged.
+"""Whether chains have mixed: R-hat, effective draws and inefficiency, through ArviZ's array functions.
 
 Topics have no common order over chains, and may change places within one, so what has a topic's number
 (η, Φ, θ) is compared only once topics are aligned; f, the log joint and whether two tokens share a topic
@@ -15,7 +12,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtri
 
 #: Names of quantities that have a topic's number.
 BY_TOPIC = ("eta", "phi", "theta", "zbar", "alpha")
@@ -57,63 +53,14 @@ class Mixing:
         return "constant" if self.sd == 0 else "constant within chains"
 
 
-def _split(draws: np.ndarray) -> np.ndarray:
-    """Return the halves of each chain as chains, (2 chains, draws // 2)."""
-    half = draws.shape[1] // 2
-    return np.vstack((draws[:, :half], draws[:, -half:]))
-
-
-def _normal_scores(draws: np.ndarray) -> np.ndarray:
-    """Return the normal quantiles of the ranks of all draws, ties at their mean rank (Blom 1958)."""
-    _, place, times = np.unique(draws, return_inverse=True, return_counts=True)
-    ranks = (np.cumsum(times) - (times - 1) / 2)[place].reshape(draws.shape)
-    return ndtri((ranks - 3 / 8) / (draws.size + 1 / 4))
-
-
-def _r_hat(draws: np.ndarray) -> float:
-    """Return rank-normalised split R-hat: the larger one of draws and of their distances to the median."""
-    if draws.shape[1] < LEAST:
-        return float("nan")
-    split, found = _split(draws), []
-    for values in (split, np.abs(split - np.median(split))):
-        z = _normal_scores(values)
-        n = z.shape[1]
-        between, within = n * z.mean(axis=1).var(ddof=1), z.var(axis=1, ddof=1).mean()
-        found.append(float(np.sqrt((between / within + n - 1) / n)))
-    return max(found)
-
-
-def _autocorrelations(z: np.ndarray) -> np.ndarray:
-    """Return the combined autocorrelations of chains by lag, (draws,); Vehtari et al. 2021, equation 10."""
-    n = z.shape[1]
-    spectrum = np.fft.rfft(z - z.mean(axis=1, keepdims=True), 1 << (2 * n - 1).bit_length(), axis=1)
-    covariances = np.fft.irfft(spectrum * spectrum.conj(), axis=1)[:, :n].mean(axis=0) / n
-    within = covariances[0] * n / (n - 1)
-    rho = 1 - (within - covariances) / (covariances[0] + z.mean(axis=1).var(ddof=1))
-    rho[0] = 1.0
-    return rho
-
-
-def _effective(draws: np.ndarray) -> float:
-    """Return the bulk effective sample size, by Geyer's initial monotone sequence (Geyer 1992)."""
-    z = _normal_scores(_split(draws))
-    n, rho = z.shape[1], _autocorrelations(z)
-    kept = np.zeros(n)
-    kept[:2] = rho[:2]
-    t, even, odd = 1, 1.0, rho[1]
-    while t < n - 3 and even + odd > 0:
-        even, odd = rho[t + 1], rho[t + 2]
-        if even + odd >= 0:
-            kept[t + 1 : t + 3] = even, odd
-        t += 2
-    last = t - 2
-    if even > 0:
-        kept[last + 1] = even
-    for t in range(1, last - 1, 2):
-        if kept[t + 1] + kept[t + 2] > kept[t - 1] + kept[t]:
-            kept[t + 1 : t + 3] = (kept[t - 1] + kept[t]) / 2
-    time = -1 + 2 * kept[: last + 1].sum() + kept[last + 1 : last + 2].sum()
-    return float("nan") if np.isnan(kept).any() else float(z.size / max(time, 1 / np.log10(z.size)))
+def _statistics():
+    try:
+        from arviz_stats.base import array_stats
+    except ImportError:
+        raise ImportError(
+            "R-hat and effective sample sizes come from ArviZ: pip install 'plugsamp[arviz]'"
+        ) from None
+    return array_stats
 
 
 def mixing(draws) -> Mixing:
@@ -127,12 +74,15 @@ def mixing(draws) -> Mixing:
     ------
     ValueError
         Fewer than four draws, one that is not finite, or two chains with the same draws.
+    ImportError
+        Where ArviZ is not installed; the message says how to.
     """
     draws = np.atleast_2d(np.asarray(draws, dtype=float))
     if draws.ndim != 2 or draws.shape[1] < LEAST:
         raise ValueError(f"draws must be (chains, {LEAST} or more draws), not of shape {draws.shape}")
     if not np.isfinite(draws).all():
         raise ValueError("draws hold a number that is not finite")
+    statistics = _statistics()
     mean, sd = float(draws.mean()), float(draws.std())
     least = ROUNDING * np.abs(draws).max()
     if np.ptp(draws) <= least:
@@ -145,11 +95,11 @@ def mixing(draws) -> Mixing:
         return Mixing(mean, sd, *[float("nan")] * 3)  # nothing within chains to compare their means with
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # of a chain that is constant beside others
-        ess = _effective(draws)
+        ess = float(statistics.ess(draws, chain_axis=0, draw_axis=1))
         compared = draws
-        if len(draws) == 1:
+        if len(draws) == 1:  # of which ArviZ has none
             compared = np.stack([draws[0, :half], draws[0, -half:]])
-        r_hat = _r_hat(compared)
+        r_hat = float(statistics.rhat(compared, chain_axis=0, draw_axis=1))
     return Mixing(mean, sd, ess, draws.size / ess, r_hat)
 
 

@@ -146,6 +146,8 @@ class Posterior(Parts):
         ------
         ValueError
             There is no trace, or fewer than four sweeps after the burn-in.
+        ImportError
+            arviz-stats is not installed.
         """
         return tabulate.mixing(self)
 

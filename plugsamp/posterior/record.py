@@ -97,7 +97,7 @@ def _of_chains(posterior) -> dict:
         found["chains"] = len(posterior.parts)
         try:
             found["mixing"] = agreement(posterior.trace, posterior.burn_in)
-        except ValueError as error:
+        except (ValueError, ImportError) as error:
             found["mixing"] = {"unknown": str(error)}
     if posterior.combine == "mean":  # of one posterior; the mean of several chains
         last = [row["log_joint"] for row in posterior.trace if row["sweep"] == posterior.n_sweeps]

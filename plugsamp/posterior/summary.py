@@ -83,7 +83,7 @@ def mixing_line(posterior) -> str | None:
         return None
     try:
         found = posterior.convergence()
-    except ValueError as error:
+    except (ValueError, ImportError) as error:
         return f"R-hat unknown: {error}"
     known = [
         f"{row['quantity']} {row[''] if 'constant' in row[''] else format(row['r_hat'], '.3f')}"

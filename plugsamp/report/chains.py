@@ -138,7 +138,7 @@ def convergence(posterior):
     """Return `Posterior.convergence`, or None and why there is none."""
     try:
         return posterior.convergence(), ""
-    except ValueError as error:
+    except (ValueError, ImportError) as error:
         return None, str(error)
 
 

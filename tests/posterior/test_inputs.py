@@ -117,6 +117,7 @@ def test_other_inputs_say_what_to_give(fitted):
 
 
 def test_convergence_says_what_to_do_while_r_hat_is_large(fitted):
+    pytest.importorskip("arviz_stats")
     posterior = ps.fit(fitted.corpus, ps.Model(3, loss="logistic"), sweeps=20, chains=2)
     table = posterior.convergence()
     assert ("run more sweeps" in table.title) == ("not yet" in table[""])
