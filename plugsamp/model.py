@@ -14,6 +14,7 @@ from plugsamp.losses.base import Loss
 from plugsamp.losses.coding import Coding
 from plugsamp.losses.none import NoLoss
 from plugsamp.priors.base import WeightPrior
+from plugsamp.priors.hierarchical import Hierarchical
 from plugsamp.priors.normal import Normal
 from plugsamp.registry import require, resolve
 from plugsamp.topics.base import Dirichlet, TopicPrior
@@ -203,6 +204,20 @@ def _prior(name: str, value) -> np.ndarray:
         limits = f"{SMALLEST_PRIOR:g} or more" if not worst > LARGEST_PRIOR else f"{LARGEST_PRIOR:g} or less"
         raise ValueError(f"{name} must be {limits} everywhere, found {worst}")
     return value
+
+
+def warn_of_idle_parts(corpus, model: Model) -> None:
+    """Warn of more topics than tokens, and of a prior of weights where there are none."""
+    found = []
+    if model.n_topics > corpus.n_tokens:
+        found.append(
+            f"there are {model.n_topics} topics for {corpus.n_tokens} tokens, so that most have no word; "
+            "n_topics should be much smaller"
+        )
+    if model.loss.unsupervised and isinstance(model.weights, Hierarchical):
+        found.append("weights=hierarchical draws variances of weights, and the model has none (loss none)")
+    for message in found:
+        warnings.warn(message, InputWarning, stacklevel=4)
 
 
 def _warn_of_constants(coding) -> None:

@@ -227,7 +227,7 @@ def fit_and_score(corpora: dict, setting: dict, seed: int) -> tuple[dict, dict]:
     sweeps |= {name: setting[name] for name in ("sweeps", "burn_in", "thin") if name in setting}
     start = time.process_time()
     posterior = ps.fit(
-        corpora["fit"], model_of(setting), seed=seed,
+        corpora["fit"], model_of(setting), seed=seed, decide="zero",
         covariates=ps.Covariates(words=words) if words else None, **sweeps,
     )  # fmt: skip
     predictor = replace(posterior.parts[0], restarts=4)
@@ -286,7 +286,7 @@ def score(
         return measures[measure]
     if not row["corpus"].endswith(":labels"):
         return measures["accuracy"]
-    if decide == "zero" or scores is None:
+    if scores is None:
         return 0.5 * (measures["f1_micro"] + measures["f1_macro"])
     return float(np.mean(decided(np.load(scores / scores_name(row)), decide, part)))
 
@@ -327,10 +327,13 @@ def cells(
     return found
 
 
-def table(files: list[Path], part: str, decide: str, measure: str | None = None) -> None:
+def table(
+    files: list[Path], part: str, decide: str, measure: str | None = None, first_decide: str | None = None
+) -> None:
     """Print means over corpora, and differences from the first setting, over seeds that both have."""
     found, less = cells(files, part, decide, measure), measure in ("log_loss", "calibration_error")
     first = next(iter(found))
+    found[first] = cells(files, part, first_decide or decide, measure)[first]
     print(f"{'setting':64}  mean  difference (se)  worst: corpus and difference; seeds")
     for name, by_corpus in sorted(found.items(), key=lambda item: _mean(item[1]), reverse=not less):
         means, differences, seeds = [], {}, []
@@ -410,6 +413,11 @@ def main() -> None:
         "--decide", choices=("zero", "prevalence", "validated"), default="validated",
         help="of several labels (default %(default)s)",
     )  # fmt: skip
+    tables.add_argument(
+        "--decide-first",
+        choices=("zero", "prevalence", "validated"),
+        help="with the first setting (default: as the others)",
+    )
     tables.add_argument("--measure", help="log_loss, calibration_error, ... (default: the task's own)")
     for name, what in (("halves", "choose on half of the corpora, test on the others"),
                        ("decisions", "compare ways to decide about several labels")):  # fmt: skip
@@ -421,7 +429,7 @@ def main() -> None:
         settings = json.loads(given.settings) if given.settings else plans()[given.plan]
         run(given.data, given.results, settings, given.seeds, given.corpora)
     elif given.command == "table":
-        table(given.results, given.part, given.decide, given.measure)
+        table(given.results, given.part, given.decide, given.measure, given.decide_first)
     elif given.command == "halves":
         halves(given.results, "validated")
     else:

@@ -150,7 +150,11 @@ def search(config: DictConfig, own: Tune, folder: Path):
             validation=own.validation_size if validation is None else validation,
             metric=settings.metric.removeprefix("validation_"), folder=folder / SEARCH, **options,
         )  # fmt: skip
-        return Tuned(found, found.run())
+        try:
+            return Tuned(found, found.run())
+        except KeyboardInterrupt:
+            log.info("the same command with hydra.run.dir=%s goes on with the search", folder)
+            raise
 
 
 def figure(tuned, path: Path) -> list[Path]:

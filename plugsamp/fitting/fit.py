@@ -26,7 +26,7 @@ from plugsamp.fitting.separate import fit_separately
 from plugsamp.fitting.starts import Start
 from plugsamp.fitting.two_step import check_second_step, without_responses
 from plugsamp.fitting.two_step import second_step as with_second_step
-from plugsamp.model import Model
+from plugsamp.model import Model, warn_of_idle_parts
 from plugsamp.posterior.draws import Draws
 from plugsamp.posterior.posterior import Posterior
 from plugsamp.prediction.combine import SCHEMES
@@ -179,7 +179,7 @@ def fit(
     if validation is not None and not isinstance(validation, Corpus):
         raise TypeError(f"validation must be a Corpus, not {validation!r:.60}; corpus.split(0.2) makes one")
     check_scheme(supervised, multiclass, chains)
-    _warn_of_few_tokens(corpus, model)
+    warn_of_idle_parts(corpus, model)
     if init is None or isinstance(init, str):
         init = Start("random" if init is None else init)
     sampling = Sampling(
@@ -259,16 +259,6 @@ def _place(checkpoint, resume: bool) -> Checkpoints | None:
     if flag("resume", resume):
         raise ValueError("resume=True needs checkpoint=..., the folder to go on from")
     return None
-
-
-def _warn_of_few_tokens(corpus: Corpus, model: Model) -> None:
-    if model.n_topics > corpus.n_tokens:
-        warnings.warn(
-            f"there are {model.n_topics} topics for {corpus.n_tokens} tokens, so that most have no word; "
-            "n_topics should be much smaller",
-            InputWarning,
-            stacklevel=3,
-        )
 
 
 def _one_chain(

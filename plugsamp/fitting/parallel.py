@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 
 from plugsamp.backends.failures import WorkerDied, ended
@@ -40,7 +41,9 @@ def in_parallel(function: Callable, jobs: Sequence[tuple], names: Sequence[str],
     with Roll() as roll:
         calls = (delayed(_noted)(roll.ticket, number, function, job) for number, job in enumerate(jobs))
         try:
-            yield from Parallel(**options)(calls)
+            with warnings.catch_warnings():  # of calls that are cancelled at Ctrl-C
+                warnings.filterwarnings("ignore", r"\d+ tasks which were still being processed", UserWarning)
+                yield from Parallel(**options)(calls)
         except TerminatedWorkerError as error:
             raise WorkerDied(_said(roll.await_lost(), names, str(error))) from None
 

@@ -89,3 +89,9 @@ def test_the_command_keeps_stop_words_unless_they_are_given():
     assert with_words(config, ["corpus.stop_words=english"]).corpus.stop_words == "english"
     config.words = False
     assert with_words(config) is config
+
+
+def test_drawn_variances_without_responses_are_told():
+    corpus = ps.Corpus.from_counts(documents().counts())
+    with pytest.warns(UserWarning, match="weights=hierarchical draws variances of weights"):
+        ps.fit(corpus, ps.Model(2, weights="hierarchical"), sweeps=2)
