@@ -91,11 +91,11 @@ class Model:
         self.loss_given = self.loss is not None
         self.loss = resolve("losses", self.loss) if self.loss_given else NoLoss()
         self.weights = resolve("priors", self.weights) if self.weights is not None else Normal()
-        #: Whether variances of weights were asked for; without any the loss has some.
-        self.weights_given = self.weights.options() != Normal().options() or type(self.weights) is not Normal
         self.topics = resolve("topics", self.topics) if self.topics is not None else Dirichlet()
         require("loss", self.loss, Loss, "losses")
         require("weights", self.weights, WeightPrior, "priors")
+        #: Whether variances of weights were asked for; without any the loss has some.
+        self.weights_given = self.weights.options() != Normal().options() or type(self.weights) is not Normal
         self.weights = self.weights.for_loss(self.loss)
         require("topics", self.topics, TopicPrior, "topics")
         self._check_learning()

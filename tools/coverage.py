@@ -103,7 +103,8 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3, help="how many simulated models")
     parser.add_argument("--documents", type=int, default=4000, help="new documents of each length")
     parser.add_argument("--corpus", help="JSON lines, gzip; instead of simulated documents")
-    parser.add_argument("--losses", nargs="+", default=["gaussian", "student_t", "heteroscedastic"])
+    losses = ["gaussian", "student_t", "heteroscedastic"]
+    parser.add_argument("--losses", nargs="+", default=losses, help="losses that are compared on the corpus")
     parser.add_argument("--words", action="store_true", help="words as covariates, too")
     parser.add_argument("--stars", action="store_true", help="five grades, most of them the best one")
     arguments = parser.parse_args()
