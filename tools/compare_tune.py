@@ -111,7 +111,8 @@ def main() -> None:
     fits.add_argument("results", type=Path, help="file of JSON lines")
     fits.add_argument("--corpora", nargs="+", help="names, by default all")
     fits.add_argument("--words", action="store_true", help="with tf-idf of all words as covariates")
-    commands.add_parser("table", help="compare").add_argument("results", type=Path)
+    shown = commands.add_parser("table", help="compare")
+    shown.add_argument("results", type=Path, help="file of JSON lines")
     given = parser.parse_args()
     if given.command == "run":
         run(given.data, given.results, given.corpora, given.words)

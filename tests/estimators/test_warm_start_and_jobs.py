@@ -146,6 +146,7 @@ def test_parameters_of_other_types(documents, estimator):
         "alpha": ("1", None), "beta": ("1",), "random_state": ("1", 2.5), "topics": (3,), "kernel": (3,),
         "loss": (3,), "weights": (3,), "learn_alpha": (3,), "learn_beta": (3,), "standardise": ("no", 1),
         "class_weight": ("even", 3), "decide": ("often", None), "keep_draws": ("some", 1, None),
+            "words": ("yes", 1, None),
     }  # fmt: skip
     for name in estimator().get_params():
         for value in wrong[name]:
