@@ -67,7 +67,9 @@ def quick_hydra():
         sources = [(one.scheme(), one.path) for one in repo.get_sources()]
         if any(scheme == "file" for scheme, _ in sources):
             return None
-        return sources, registry._search_path()  # and the packages that are installed at present
+        presets = ConfigStore.instance().repo["hydra"]
+        stored = {group: sorted(names) for group, names in presets.items() if isinstance(names, dict)}
+        return sources, stored, registry._search_path()  # and the packages that are installed at present
 
     def compose(self, defaults, repo):
         if (found := packages(repo)) is None:

@@ -48,7 +48,8 @@ def test_a_model_and_a_plugin_of_somebody():
 
 def test_the_command(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    fast = ["n_topics=2", "sweeps=2", "loss=logistic", "corpus=csv", "corpus.path=a.csv", "corpus.min_df=1"]
+    fast = ["n_topics=2", "sweeps=2", "loss=logistic", "corpus=csv", "corpus.path=a.csv", "corpus.min_df=1",
+            "weights.variance=1"]  # fmt: skip
     (tmp_path / "a.csv").write_text("text,label\nmoon orbit,a\nsoup bread,b\n")
     assert main(["fit", *fast, "hydra.run.dir=run"]) == 0
     capsys.readouterr()

@@ -200,7 +200,7 @@ def test_short_memory_means_files(monkeypatch, caplog, tmp_path):
     with chain(ps.backends.Processes(workers=2)) as made:
         np.testing.assert_array_equal(made.run(2).eta, chain().run(2).eta)
         assert made.state.arena.folder == tmp_path
-    said = [r.message for r in caplog.records if "files in" in r.message]
+    said = [r.message for r in caplog.records if "kept in files in" in r.message]
     assert len(said) == 1
     assert str(tmp_path) in said[0]
     assert not list(tmp_path.iterdir())
