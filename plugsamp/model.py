@@ -95,7 +95,7 @@ class Model:
         require("loss", self.loss, Loss, "losses")
         require("weights", self.weights, WeightPrior, "priors")
         #: Whether variances of weights were asked for; without any the loss has some.
-        self.weights_given = self.weights.options() != Normal().options() or type(self.weights) is not Normal
+        self.weights_given = type(self.weights) is not Normal or self.weights.options() != Normal().options()
         self.weights = self.weights.for_loss(self.loss)
         require("topics", self.topics, TopicPrior, "topics")
         self._check_learning()
