@@ -169,7 +169,13 @@ def slab_posterior(probability, beta):
     return posterior(log_topic)
 
 
-@pytest.mark.parametrize("kernel, beta", crossed([*KERNELS[1::2], OTHERS[4]], [BETA, np.full(3, 0.3)], repr))
+@pytest.mark.parametrize(
+    "kernel, beta",
+    [
+        *crossed(KERNELS[1::2], [BETA, np.full(3, 0.3)], repr),
+        *(pytest.param(OTHERS[4], b, marks=pytest.mark.slow) for b in (BETA, np.full(3, 0.3))),
+    ],
+)
 def test_spike_and_slab_is_the_stated_prior(kernel, beta, chance):
     model = ps.Model(2, alpha=ALPHA, beta=beta, topics=ps.topics.SpikeSlab(0.3))
     expected = slab_posterior(0.3, beta)

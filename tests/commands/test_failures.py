@@ -52,7 +52,7 @@ WORKERS = ["backend=processes", "backend.workers=2"]
 @pytest.mark.parametrize(
     ("what", "code", "said"),
     [
-        ("fail", 1, "no such thing"),
+        pytest.param("fail", 1, "no such thing", marks=pytest.mark.slow),
         pytest.param("grow", 2, "Unable to allocate 512. MiB", marks=pytest.mark.slow),
         ("die", 2, "plugsamp fit: worker "),
     ],

@@ -36,7 +36,6 @@ def expected(estimator):
     [
         TopicModel(**OPTIONS),
         SupervisedTopicClassifier(**OPTIONS),
-        SupervisedTopicClassifier(loss="logistic", **OPTIONS),
         SupervisedTopicRegressor(**OPTIONS),
     ],
     expected_failed_checks=expected,
@@ -48,7 +47,11 @@ def test_check(estimator, check):
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:counts that are not whole")
 @parametrize_with_checks(
-    [SupervisedTopicClassifierCV(grid={"cost": [1.0, 102.4]}, **OPTIONS)], expected_failed_checks=expected
+    [
+        SupervisedTopicClassifier(loss="logistic", **OPTIONS),
+        SupervisedTopicClassifierCV(grid={"cost": [1.0, 102.4]}, **OPTIONS),
+    ],
+    expected_failed_checks=expected,
 )
-def test_check_of_a_search(estimator, check):
+def test_check_of_probabilities_and_of_a_search(estimator, check):
     check(estimator)

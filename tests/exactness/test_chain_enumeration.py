@@ -115,14 +115,14 @@ def test_posterior_is_invariant(configuration, loss, index, weight_update, chanc
 
 
 def free_runs():
-    """Cases of two and of three topics in turn; all, and those that mix slowly, with the long suite."""
+    """Cases of two and of three topics in turn; all, and those of slow kernels, with the long suite."""
     # exp alone is uniform without responses, and slow
     chosen = [c for c in kernel_configurations() if c[1].get("proposals") != ["exp"]]
-    mixing = [c for c in chosen if mixes(c)]
-    slow = [(c, index) for c in chosen if not mixes(c) for index in range(2)]
+    quick = [c for c in chosen if mixes(c) and c[1].get("steps", 0) < 8]
+    slow = [(c, index) for c in chosen if c not in quick for index in range(2)]
     name = lambda one: label(one) if isinstance(one, tuple) else str(one)  # noqa: E731
     return [
-        *crossed(mixing, range(2), name),
+        *crossed(quick, range(2), name),
         *(pytest.param(c, i, marks=pytest.mark.slow, id=f"{label(c)}-{i}") for c, i in slow),
     ]
 
